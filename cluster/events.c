@@ -17,6 +17,7 @@
 
 struct TdEvents {
   int file;
+  GMutex lock;          /* all below, while an event is being made */
   JsonBuilder *builder; /* of the event that was begun */
   gboolean complained;
   gboolean cut; /* the last line may lack its end */
@@ -33,6 +34,7 @@ td_events_open (const char *folder, GError **error)
     return NULL;
   }
   TdEvents *events = g_new0 (TdEvents, 1);
+  g_mutex_init (&events->lock);
   events->file = file;
   return events;
 }
@@ -42,7 +44,7 @@ td_events_free (TdEvents *events)
 {
   if (!events)
     return;
-  g_clear_object (&events->builder);
+  g_mutex_clear (&events->lock);
   close (events->file);
   g_free (events);
 }
@@ -67,7 +69,7 @@ td_events_said (JsonNode *event)
 JsonBuilder *
 td_events_begin (TdEvents *events, const char *event)
 {
-  g_clear_object (&events->builder);
+  g_mutex_lock (&events->lock);
   events->builder = json_builder_new ();
   json_builder_begin_object (events->builder);
   td_json_add_number (events->builder, "time", g_get_real_time () * 1e-6);
@@ -88,10 +90,10 @@ td_events_end (TdEvents *events)
   const gssize n = write (events->file, line, (gsize) length);
   const int reason = n < 0 ? errno : ENOSPC;
   events->cut = n < 0 ? events->cut : n < length;
-  if (n == length || events->complained)
-    return;
-  events->complained = TRUE;
-  fprintf (stderr, "tomodesk-worker: events.jsonl cannot be written: %s\n", g_strerror (reason));
+  if (n != length && !events->complained)
+    fprintf (stderr, "tomodesk-worker: events.jsonl cannot be written: %s\n", g_strerror (reason));
+  events->complained |= n != length;
+  g_mutex_unlock (&events->lock);
 }
 
 void

@@ -10,7 +10,7 @@
 /**
  * TdEvents: what a cluster job tells, as the file "events.jsonl" in its folder. Each line is one
  * JSON object with "time" (seconds since 1970) and "event". Lines are only ever appended, each by
- * one write, so that a reader may follow the file while it grows. Rank 0 writes; one thread.
+ * one write, so that a reader may follow the file while it grows. Rank 0 writes; any thread.
  */
 typedef struct TdEvents TdEvents;
 
@@ -25,7 +25,7 @@ void td_events_add_volume (JsonBuilder *builder, const TdPlanFacts *facts);
 void td_events_add_message (JsonBuilder *builder, const char *packed);
 /* What an event says, as td_message_unpack() takes it; NULL: nothing. */
 const char *td_events_said (JsonNode *event);
-/* Begins an event; add its members, then td_events_end(). */
+/* Begins an event; add its members, then td_events_end(). No other thread begins one meanwhile. */
 JsonBuilder *td_events_begin (TdEvents *events, const char *event);
 /* "done", "failed" or "cancelled", if that was told in @folder since then (seconds since 1970);
    else NULL. */

@@ -33,24 +33,18 @@
 /* ── Turns ── */
 
 /**
- * TdOwnTurn: whose turn it is among the jobs of this computer. One job runs at a time, in the order
- * of their places. Locks on files say which job waits and which runs, so that a process that dies
- * leaves nothing behind. Any thread.
+ * Whose turn it is among the jobs of this computer. One job runs at a time, in the order of their
+ * places. Locks on files say which job waits and which runs, so that a process that dies leaves
+ * nothing behind. Any thread.
  *
  * Beside the jobs' folders lie "turn", which the running job has locked, and "pause", with which no
  * other begins. In a job's folder lie "waiting", locked while the job waits, and "place", a number
  * for the order. A job without the number has place 0. Of equal places the older id goes first.
  */
-typedef struct TdOwnTurn TdOwnTurn;
-
 /* What a job that waits is told now and then: how many go before it, and whether all pause. */
-typedef void (*TdOwnTurnWaits) (guint ahead, gboolean paused, gpointer user);
+typedef void (*OwnTurnWaits) (guint ahead, gboolean paused, gpointer user);
 
 #define LOOK_US (G_USEC_PER_SEC / 5)
-
-struct TdOwnTurn {
-  int file; /* "turn", locked */
-};
 
 /* The file, locked by this process; -1 with errno. @how: LOCK_NB for EWOULDBLOCK if another has the
    lock, or 0 to wait for it. */
@@ -113,10 +107,11 @@ own_turn_ahead (const char *root, const char *folder)
   return ahead;
 }
 
-/* Waits until it is the turn of the job in @folder. NULL with @error: cancelled, or the folder
-   cannot be written. @waits: called once a change, from the calling thread. */
-static TdOwnTurn *
-own_turn_take (const char *folder, TdOwnTurnWaits waits, gpointer user, GCancellable *cancellable,
+/* Waits until it is the turn of the job in @folder: "turn", locked, until it is closed. -1 with
+   @error: cancelled, or the folder cannot be written. @waits: called once a change, from the
+   calling thread. */
+static int
+own_turn_take (const char *folder, OwnTurnWaits waits, gpointer user, GCancellable *cancellable,
                GError **error)
 {
   g_autofree char *root = g_path_get_dirname (folder);
@@ -130,7 +125,7 @@ own_turn_take (const char *folder, TdOwnTurnWaits waits, gpointer user, GCancell
 
   if (own < 0) {
     td_output_set_error (error, waiting, errno);
-    return NULL;
+    return -1;
   }
   while (file < 0 && !g_cancellable_set_error_if_cancelled (cancellable, error)) {
     const gboolean paused = g_file_test (pause, G_FILE_TEST_EXISTS);
@@ -155,21 +150,8 @@ own_turn_take (const char *folder, TdOwnTurnWaits waits, gpointer user, GCancell
   }
   g_unlink (waiting);
   close (own);
-  if (file < 0)
-    return NULL;
-  TdOwnTurn *self = g_new (TdOwnTurn, 1);
-  self->file = file;
-  return self;
+  return file;
 }
-
-/* Ends the turn: the next job may begin. */
-static void
-own_turn_free (TdOwnTurn *turn)
-{
-  close (turn->file);
-  g_free (turn);
-}
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdOwnTurn, own_turn_free)
 
 #define LOOK_MS 200  /* at the flags */
 #define TELL_LOOKS 2 /* progress is told after so many looks */
@@ -187,7 +169,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdOwnTurn, own_turn_free)
 typedef struct {
   const char *folder;
   TdJobFile file;
-  GMutex telling; /* events */
   TdEvents *events;
   GCancellable *cancellable;
   GMainLoop *loop;
@@ -216,28 +197,14 @@ typedef struct {
 
 /* ── Telling ── */
 
-static JsonBuilder *
-own_job_begin (OwnJob *self, const char *event)
-{
-  g_mutex_lock (&self->telling);
-  return td_events_begin (self->events, event);
-}
-
-static void
-own_job_end (OwnJob *self)
-{
-  td_events_end (self->events);
-  g_mutex_unlock (&self->telling);
-}
-
 static void
 own_job_tell_notes (OwnJob *self, TdMessage *const *notes)
 {
   for (guint i = 0; notes && notes[i]; i++) {
     g_autofree char *note = td_message_pack (notes[i]);
-    JsonBuilder *builder = own_job_begin (self, "note");
+    JsonBuilder *builder = td_events_begin (self->events, "note");
     td_events_add_message (builder, note);
-    own_job_end (self);
+    td_events_end (self->events);
   }
 }
 
@@ -246,17 +213,17 @@ own_job_tell_start (OwnJob *self)
 {
   const TdPlanFacts *facts = td_plan_facts (self->plan);
   g_autofree char *devices = g_strjoinv (", ", facts->devices);
-  JsonBuilder *builder = own_job_begin (self, "start");
+  JsonBuilder *builder = td_events_begin (self->events, "start");
 
   td_json_add_integer (builder, "ranks", 1);
   td_events_add_volume (builder, facts);
-  own_job_end (self);
-  builder = own_job_begin (self, "rank");
+  td_events_end (self->events);
+  builder = td_events_begin (self->events, "rank");
   td_json_add_integer (builder, "rank", 0);
   td_json_add_string (builder, "node", g_get_host_name ());
   td_json_add_string (builder, "device", devices);
   td_json_add_string (builder, "kernel", facts->family);
-  own_job_end (self);
+  td_events_end (self->events);
   own_job_tell_notes (self, facts->notes);
 }
 
@@ -298,7 +265,7 @@ own_job_tell_progress (OwnJob *self, TdJob *job)
                         : progress.remaining_s < 0 ? NAN
                                                    : progress.remaining_s;
   g_mutex_unlock (&self->lock);
-  JsonBuilder *builder = own_job_begin (self, "progress");
+  JsonBuilder *builder = td_events_begin (self->events, "progress");
   td_json_add_string (builder, "stage", progress.stage);
   td_json_add_number (builder, "done", done);
   td_json_add_number (builder, "total", total);
@@ -313,7 +280,7 @@ own_job_tell_progress (OwnJob *self, TdJob *job)
     if (progress.n_passes > 0)
       own_job_add_passes (job, progress.n_passes, builder);
   }
-  own_job_end (self);
+  td_events_end (self->events);
 }
 
 static void
@@ -322,14 +289,14 @@ own_job_tell_done (OwnJob *self)
   const TdJobResult *result = td_job_file_is_batch (&self->file) ? NULL : td_job_result (self->job);
 
   if (!result) {
-    JsonBuilder *ended = own_job_begin (self, "done");
+    JsonBuilder *ended = td_events_begin (self->events, "done");
     td_json_add_string (ended, "output", self->file.output);
-    own_job_end (self);
+    td_events_end (self->events);
     return;
   }
   own_job_tell_progress (self, self->job);
   own_job_tell_notes (self, result->notes);
-  JsonBuilder *builder = own_job_begin (self, "done");
+  JsonBuilder *builder = td_events_begin (self->events, "done");
   td_json_add_string (builder, "output", result->output);
   td_json_add_number (builder, "seconds", result->seconds);
   td_json_add_number (builder, "centre_px", result->centre_px);
@@ -338,7 +305,7 @@ own_job_tell_done (OwnJob *self)
     td_json_add_number (builder, result->stages[i].name, result->stages[i].seconds);
   json_builder_end_object (builder);
   td_json_add_integer (builder, "peak_bytes", result->host_peak_bytes);
-  own_job_end (self);
+  td_events_end (self->events);
 }
 
 static void
@@ -346,11 +313,11 @@ own_job_tell_failed (OwnJob *self, const GError *error)
 {
   g_autofree char *said = td_error_pack (error);
   g_autofree char *words = td_error_text (error, NULL);
-  JsonBuilder *builder = own_job_begin (self, "failed");
+  JsonBuilder *builder = td_events_begin (self->events, "failed");
 
   td_json_add_string (builder, "stage", self->stage);
   td_events_add_message (builder, said);
-  own_job_end (self);
+  td_events_end (self->events);
   fprintf (stderr, "tomodesk-cli: %s\n", words);
 }
 
@@ -368,12 +335,12 @@ own_job_show (OwnJob *self, guint index, guint pass, const float *slice)
   /* A job does not fail for want of a picture. */
   if (!td_tiff_save_single (path, name, &image, slice, NULL))
     return;
-  JsonBuilder *builder = own_job_begin (self, "slice");
+  JsonBuilder *builder = td_events_begin (self->events, "slice");
   td_json_add_integer (builder, "index", index);
   td_json_add_string (builder, "path", name);
   if (pass)
     td_json_add_integer (builder, "pass", pass);
-  own_job_end (self);
+  td_events_end (self->events);
 }
 
 /* The middle slice always, the others now and then. */
@@ -508,11 +475,11 @@ static void
 own_job_on_wait (guint ahead, gboolean paused, gpointer user)
 {
   OwnJob *self = user;
-  JsonBuilder *builder = own_job_begin (self, "queue");
+  JsonBuilder *builder = td_events_begin (self->events, "queue");
 
   td_json_add_integer (builder, "ahead", ahead);
   td_json_add_boolean (builder, "paused", paused);
-  own_job_end (self);
+  td_events_end (self->events);
 }
 
 static gboolean
@@ -552,10 +519,12 @@ own_job_carry_out (OwnJob *self, GError **error)
 static gboolean
 own_job_run (OwnJob *self, GError **error)
 {
-  g_autoptr (TdOwnTurn) turn
-      = own_turn_take (self->folder, own_job_on_wait, self, self->cancellable, error);
+  const int turn = own_turn_take (self->folder, own_job_on_wait, self, self->cancellable, error);
+  const gboolean ok = turn >= 0 && own_job_plan (self, error) && own_job_carry_out (self, error);
 
-  return turn && own_job_plan (self, error) && own_job_carry_out (self, error);
+  if (turn >= 0)
+    close (turn);
+  return ok;
 }
 
 /* ── Batches ── */
@@ -563,11 +532,11 @@ own_job_run (OwnJob *self, GError **error)
 static void
 own_batch_tell_row (OwnJob *self, guint index, const TdBatchRow *row)
 {
-  JsonBuilder *builder = own_job_begin (self, "scan");
+  JsonBuilder *builder = td_events_begin (self->events, "scan");
 
   td_json_add_integer (builder, "index", index);
   td_batch_row_add_json (row, builder);
-  own_job_end (self);
+  td_events_end (self->events);
 }
 
 static void
@@ -576,20 +545,20 @@ own_batch_tell_start (OwnJob *self)
   if (self->started)
     return;
   self->started = TRUE;
-  JsonBuilder *builder = own_job_begin (self, "start");
+  JsonBuilder *builder = td_events_begin (self->events, "start");
   td_json_add_integer (builder, "ranks", 1);
-  own_job_end (self);
+  td_events_end (self->events);
 }
 
 static void
 own_batch_tell_stage (OwnJob *self, const char *stage)
 {
   self->stage = stage;
-  JsonBuilder *builder = own_job_begin (self, "progress");
+  JsonBuilder *builder = td_events_begin (self->events, "progress");
   td_json_add_string (builder, "stage", self->stage);
   td_json_add_number (builder, "done", self->n_ended);
   td_json_add_number (builder, "total", self->n_rows);
-  own_job_end (self);
+  td_events_end (self->events);
 }
 
 static void
@@ -652,9 +621,8 @@ own_batch_do (OwnJob *self, const TdScanOptions *options, TdBatchRow *row, guint
   g_autoptr (GError) reason = NULL;
 
   self->stage = N_ ("waiting");
-  g_autoptr (TdOwnTurn) turn
-      = own_turn_take (self->folder, own_job_on_wait, self, self->cancellable, error);
-  if (!turn)
+  const int turn = own_turn_take (self->folder, own_job_on_wait, self, self->cancellable, error);
+  if (turn < 0)
     return FALSE;
   own_batch_tell_start (self);
   g_mutex_lock (&self->lock);
@@ -669,6 +637,7 @@ own_batch_do (OwnJob *self, const TdScanOptions *options, TdBatchRow *row, guint
   own_batch_recall_axis (self, row);
   own_batch_count (self, row);
   own_batch_tell_row (self, index, row);
+  close (turn);
   return !g_cancellable_set_error_if_cancelled (self->cancellable, error);
 }
 
@@ -858,8 +827,8 @@ own_job_tell_end (OwnJob *self)
     own_job_tell_failed (self, signalled);
     return TD_WORKER_FAILED;
   }
-  own_job_begin (self, "cancelled");
-  own_job_end (self);
+  td_events_begin (self->events, "cancelled");
+  td_events_end (self->events);
   return TD_WORKER_CANCELLED;
 }
 
@@ -875,7 +844,6 @@ own_job_clear (OwnJob *self)
   g_main_loop_unref (self->loop);
   g_object_unref (self->cancellable);
   g_clear_pointer (&self->recalled, g_hash_table_unref);
-  g_mutex_clear (&self->telling);
   g_mutex_clear (&self->lock);
   td_job_file_clear (&self->file);
 }
@@ -892,7 +860,6 @@ td_own_job_run (const char *folder)
   g_autofree char *keep = g_build_filename (folder, "keep", NULL);
   int status = TD_WORKER_FAILED;
 
-  g_mutex_init (&self.telling);
   g_mutex_init (&self.lock);
   td_job_file_init (&self.file);
   own_job_give_way ();

@@ -49,7 +49,6 @@ struct TdWatch {
   MPI_Comm comm;
   int rank, size;
   char *folder, *node;
-  GMutex telling; /* an event is being made */
   TdEvents *events;
   GCancellable *cancellable;
   TdWatchCalls calls;
@@ -129,7 +128,7 @@ watch_abort (TdWatch *watch, int status)
 static void
 watch_tell_failed (TdWatch *watch, guint rank, const char *node, const char *stage, const char *why)
 {
-  JsonBuilder *builder = td_watch_event_begin (watch, "failed");
+  JsonBuilder *builder = td_events_begin (watch->events, "failed");
 
   td_json_add_string (builder, "stage", stage);
   td_json_add_integer (builder, "rank", rank);
@@ -137,7 +136,7 @@ watch_tell_failed (TdWatch *watch, guint rank, const char *node, const char *sta
   if (watch_signal) /* the launcher tells more of it */
     td_json_add_integer (builder, "signal", (guint64) watch_signal);
   td_events_add_message (builder, why);
-  td_watch_event_end (watch);
+  td_events_end (watch->events);
 }
 
 /* Rank 0: all ranks end their threads now. */
@@ -184,7 +183,7 @@ watch_tell_progress (TdWatch *watch)
 {
   double done = 0, total = 0, rate = 0;
   const char *stage = watch->stage;
-  JsonBuilder *builder = td_watch_event_begin (watch, "progress");
+  JsonBuilder *builder = td_events_begin (watch->events, "progress");
 
   for (int i = 0; i < watch->size; i++) {
     const Peer *peer = &watch->peers[i];
@@ -205,7 +204,7 @@ watch_tell_progress (TdWatch *watch)
     json_builder_add_double_value (
         builder, rint ((watch->awake_us - watch->peers[i].heard_us) * 1e-5) * 0.1);
   json_builder_end_array (builder);
-  td_watch_event_end (watch);
+  td_events_end (watch->events);
 }
 
 static void
@@ -220,38 +219,24 @@ watch_take_beat (Peer *peer, JsonNode *root)
   peer->rate = td_json_number (root, "rate");
 }
 
+/* What a rank told as an event: its members are the message's. */
 static void
-watch_tell_note (TdWatch *watch, JsonNode *root)
+watch_tell (TdWatch *watch, const char *event, JsonNode *root)
 {
-  JsonBuilder *builder = td_watch_event_begin (watch, "note");
+  JsonBuilder *builder = td_events_begin (watch->events, event);
+  JsonObjectIter iter;
+  const char *name;
+  JsonNode *value;
 
-  td_json_add_string (builder, "id", td_json_string (root, "id"));
-  td_json_add_string (builder, "field", td_json_string (root, "field"));
-  td_events_add_message (builder, td_json_string (root, "message"));
-  td_watch_event_end (watch);
-}
-
-static void
-watch_tell_slice (TdWatch *watch, JsonNode *root)
-{
-  JsonBuilder *builder = td_watch_event_begin (watch, "slice");
-
-  td_json_add_integer (builder, "index", td_json_count (root, "index"));
-  td_json_add_string (builder, "path", td_json_string (root, "path"));
-  td_watch_event_end (watch);
-}
-
-static void
-watch_tell_part (TdWatch *watch, JsonNode *root)
-{
-  const guint first = td_json_count (root, "first"), count = td_json_count (root, "count");
-
-  if (watch->calls.part)
-    watch->calls.part (first, count, watch->calls.user);
-  JsonBuilder *builder = td_watch_event_begin (watch, "part");
-  td_json_add_integer (builder, "first", first);
-  td_json_add_integer (builder, "count", count);
-  td_watch_event_end (watch);
+  json_object_iter_init_ordered (&iter, json_node_get_object (root));
+  while (json_object_iter_next_ordered (&iter, &name, &value))
+    if (strcmp (name, "message") == 0) {
+      td_events_add_message (builder, json_node_get_string (value));
+    } else if (strcmp (name, "kind") != 0) {
+      json_builder_set_member_name (builder, name);
+      json_builder_add_value (builder, json_node_copy (value));
+    }
+  td_events_end (watch->events);
 }
 
 static void
@@ -299,12 +284,13 @@ watch_handle (TdWatch *watch, guint from, const char *text)
     return;
   } else if (strcmp (kind, "beat") == 0) {
     watch_take_beat (peer, root);
-  } else if (strcmp (kind, "note") == 0) {
-    watch_tell_note (watch, root);
-  } else if (strcmp (kind, "slice") == 0) {
-    watch_tell_slice (watch, root);
+  } else if (strcmp (kind, "note") == 0 || strcmp (kind, "slice") == 0) {
+    watch_tell (watch, kind, root);
   } else if (strcmp (kind, "part") == 0) {
-    watch_tell_part (watch, root);
+    if (watch->calls.part)
+      watch->calls.part (td_json_count (root, "first"), td_json_count (root, "count"),
+                         watch->calls.user);
+    watch_tell (watch, kind, root);
   } else if (strcmp (kind, "want") == 0) {
     watch_grant (watch, from);
   } else if (strcmp (kind, "failed") == 0) {
@@ -578,8 +564,8 @@ watch_look_for_end (TdWatch *watch)
   if (watch->exit_status == TD_WORKER_CANCELLED) {
     if (watch->calls.discard)
       watch->calls.discard (watch->calls.user);
-    td_json_add_integer (td_watch_event_begin (watch, "cancelled"), "ended_by_force", forced);
-    td_watch_event_end (watch);
+    td_json_add_integer (td_events_begin (watch->events, "cancelled"), "ended_by_force", forced);
+    td_events_end (watch->events);
   }
   watch_abort (watch, watch->exit_status);
 }
@@ -643,7 +629,6 @@ td_watch_new (MPI_Comm comm, const char *folder, TdEvents *events, GCancellable 
   watch->awake_us = 1; /* 0 is no time at which a job stops */
   watch->place = watch_find_place ();
   g_mutex_init (&watch->lock);
-  g_mutex_init (&watch->telling);
   g_cond_init (&watch->changed);
   const struct sigaction action = { .sa_handler = on_signal };
   sigaction (SIGTERM, &action, NULL);
@@ -673,7 +658,6 @@ td_watch_free (TdWatch *watch)
   g_free (watch->node);
   g_free (watch->place);
   g_mutex_clear (&watch->lock);
-  g_mutex_clear (&watch->telling);
   g_cond_clear (&watch->changed);
   g_free (watch);
 }
@@ -800,18 +784,4 @@ td_watch_finish (TdWatch *watch)
       g_cond_wait_until (&watch->changed, &watch->lock, g_get_monotonic_time () + PACE_US);
     g_mutex_unlock (&watch->lock);
   }
-}
-
-JsonBuilder *
-td_watch_event_begin (TdWatch *watch, const char *event)
-{
-  g_mutex_lock (&watch->telling);
-  return td_events_begin (watch->events, event);
-}
-
-void
-td_watch_event_end (TdWatch *watch)
-{
-  td_events_end (watch->events);
-  g_mutex_unlock (&watch->telling);
 }

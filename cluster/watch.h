@@ -53,7 +53,3 @@ G_NORETURN void td_watch_fail (TdWatch *watch, const GError *error);
 G_NORETURN void td_watch_cancelled (TdWatch *watch);
 /* All is told. Blocks until rank 0 knows; on rank 0, until it knows of all ranks. */
 void td_watch_finish (TdWatch *watch);
-
-/* Rank 0: an event that the caller fills. No other is written meanwhile. */
-JsonBuilder *td_watch_event_begin (TdWatch *watch, const char *event);
-void td_watch_event_end (TdWatch *watch);

@@ -427,7 +427,7 @@ worker_tell_start (Worker *worker)
 
   if (worker->rank != 0)
     return;
-  JsonBuilder *builder = td_watch_event_begin (worker->watch, "start");
+  JsonBuilder *builder = td_events_begin (worker->events, "start");
   td_json_add_integer (builder, "ranks", (guint64) worker->size);
   td_json_add_integer (builder, "rows", worker->grid.rows);
   td_json_add_integer (builder, "columns", worker->grid.columns);
@@ -443,7 +443,7 @@ worker_tell_start (Worker *worker)
   if (restarts)
     td_json_add_integer (builder, "restarts", g_ascii_strtoull (restarts, NULL, 10));
   td_events_add_volume (builder, facts);
-  td_watch_event_end (worker->watch);
+  td_events_end (worker->events);
 }
 
 /* What each rank is, and what it does of the volume. */
@@ -455,7 +455,7 @@ worker_tell_ranks (Worker *worker)
 
   for (guint i = 0; worker->rank == 0 && i < (guint) worker->size; i++) {
     const RankFacts *facts = &worker->ranks[i];
-    JsonBuilder *builder = td_watch_event_begin (worker->watch, "rank");
+    JsonBuilder *builder = td_events_begin (worker->events, "rank");
     td_json_add_integer (builder, "rank", i);
     td_json_add_string (builder, "node", facts->node);
     td_json_add_string (builder, "device", facts->device);
@@ -473,7 +473,7 @@ worker_tell_ranks (Worker *worker)
       td_json_add_integer (builder, "views", views.count);
       td_json_add_integer (builder, "view_parts", columns > 1 ? views.parts : 1);
     }
-    td_watch_event_end (worker->watch);
+    td_events_end (worker->events);
   }
 }
 
@@ -556,9 +556,9 @@ worker_tell_plan (Worker *worker)
                error->message);
     return;
   }
-  JsonBuilder *builder = td_watch_event_begin (worker->watch, "plan");
+  JsonBuilder *builder = td_events_begin (worker->events, "plan");
   worker_add_prediction (&times, shared, builder);
-  td_watch_event_end (worker->watch);
+  td_events_end (worker->events);
 }
 
 static gboolean
@@ -925,7 +925,7 @@ worker_slowest (const Report *reports, int n)
 static void
 worker_tell_done (Worker *worker, const Report *reports)
 {
-  JsonBuilder *builder = td_watch_event_begin (worker->watch, "done");
+  JsonBuilder *builder = td_events_begin (worker->events, "done");
   guint64 peak = 0;
 
   td_json_add_string (builder, "output", worker->job.output);
@@ -945,7 +945,7 @@ worker_tell_done (Worker *worker, const Report *reports)
     worker_add_prediction (&times, shared, builder);
     json_builder_end_object (builder);
   }
-  td_watch_event_end (worker->watch);
+  td_events_end (worker->events);
 }
 
 /* What the desktop writes with a volume, and how ranks shared the work. (transfer full) */
