@@ -3,9 +3,8 @@
 
 #include <json-glib/json-glib.h>
 
-#include "batch-need.h"
 #include "compute/engine/job.h"
-#include "compute/engine/plan.h"
+#include "compute/engine/plan-times.h"
 #include "dataset/volume.h"
 
 /* One recipe for many scans: where each volume goes, which are there already, and what is done to
@@ -69,6 +68,22 @@ typedef struct {
   gboolean (*run) (TdJob *job, gpointer user, GError **error);
   gpointer user;
 } TdBatchWork;
+
+/* What scans of a batch take, one or all of them, before anything runs. Of one scan, zeros: it
+   takes nothing. */
+typedef struct {
+  guint nx, ny, n_slices;
+  guint64 host_bytes, device_bytes, write_bytes;
+  guint64 room_bytes; /* free room that it wants: a volume that is replaced gives its own */
+  TdPlanTimes times;
+  double estimate_s; /* NAN: not known yet on this machine */
+} TdBatchNeed;
+
+/* One scan is computed after the other: memory is that of the largest, all else adds up. What is
+   not known of one is not known of all. */
+void td_batch_need_add (TdBatchNeed *all, const TdBatchNeed *one);
+/* FALSE with @error, which says what to change: the volumes of @all have no room in @folder. */
+gboolean td_batch_need_fits (const TdBatchNeed *all, const char *folder, GError **error);
 
 /* What td_batch_do() would do, before anything runs: FALSE with @error: it would refuse. The volume
    may be there already, as @row then says; it takes nothing. The axis is not searched, which
