@@ -6,7 +6,7 @@
 /**
  * A scan whose frames are read once. When the first of some rows is asked for, those rows of all
  * frames are copied into memory or into an unlinked temporary file. For scans that are wanted in
- * rows but read in whole frames (scan-turned.h, TdScanFacts.rows_together), and are too large to be
+ * rows but read in whole frames (scan-view.h, TdScanFacts.rows_together), and are too large to be
  * read at once. The facts are those of the scan; rows beyond are read from it.
  */
 /* Rows [row0, row0 + n_rows). @type: of the copy; if the frames turn out to hold other values than

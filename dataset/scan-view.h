@@ -21,8 +21,9 @@ typedef struct {
   guint bin_columns, bin_rows, bin_views; /* how many to one; 0 as 1 */
   gboolean on_side; /* the detector is, so that rows count across the axis: a volume that the scan
                        proposes is as coarse as they are */
-  gboolean turned; /* by a quarter (scan-turned.h). The other fields are then as for no change: that
-                      is another view */
+  gboolean turned;  /* by a quarter to the left, for detectors that lie on their side, whose columns
+                       run along the rows of what is reconstructed. The other fields are then as for
+                       no change: that is another view. Every read takes whole frames */
 } TdScanFrame;
 
 /* Whether it changes nothing. */

@@ -7,7 +7,7 @@
 
 /**
  * The frames from which every method for cones reconstructs. Those of a detector that lies on its
- * side are turned by a quarter as they are read (dataset/scan-turned.h). Rows are then rows of what
+ * side are turned by a quarter as they are read (dataset/scan-view.h). Rows are then rows of what
  * is reconstructed, for preparation too.
  */
 

@@ -38,7 +38,7 @@ parts_of (guint64 whole, guint64 part)
   return (guint) ((whole + part - 1) / part);
 }
 
-/* Rows to read at once on the host. Of turned frames (scan-turned.h) that are not copied any few
+/* Rows to read at once on the host. Of turned frames (scan-view.h) that are not copied any few
    cost as much as all:
    @most. */
 static guint64
