@@ -73,14 +73,13 @@ static void
 trial_read_scan (TdScan *scan)
 {
   const TdScanFacts *facts = scan ? td_scan_facts (scan) : NULL;
-  const guint n[]
-      = { facts ? facts->n_views : 0, facts ? facts->n_flats : 0, facts ? facts->n_darks : 0 };
-  static const TdFrameKind kinds[] = { TD_FRAME_PROJECTION, TD_FRAME_FLAT, TD_FRAME_DARK };
   g_autofree float *row = facts ? g_try_new (float, facts->n_columns) : NULL;
 
-  for (guint k = 0; row && k < G_N_ELEMENTS (kinds); k++)
-    for (guint i = 0; i < MIN (n[k], 2); i++)
-      td_scan_read (scan, &(TdFrameRange) { kinds[k], i ? n[k] - 1 : 0, 1, 0, 1 }, row, NULL, NULL);
+  for (TdFrameKind kind = TD_FRAME_PROJECTION; row && kind <= TD_FRAME_DARK; kind++) {
+    const guint n = td_scan_facts_frames (facts, kind);
+    for (guint i = 0; i < MIN (n, 2); i++)
+      td_scan_read (scan, &(TdFrameRange) { kind, i ? n - 1 : 0, 1, 0, 1 }, row, NULL, NULL);
+  }
   td_scan_unref (scan);
 }
 

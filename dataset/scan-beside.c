@@ -37,7 +37,7 @@ scan_beside_take_other (const Opened *opened, hid_t dataset, const char *path, T
   TdScanFacts *facts = &opened->scan->facts;
   g_autofree char *label = td_h5_label (facts->path, path);
   const double position = scan_beside_position (facts, path);
-  const guint n_first = kind == TD_FRAME_FLAT ? facts->n_flats : facts->n_darks;
+  const guint n_first = td_scan_facts_frames (facts, kind);
 
   /* Of neither name NAN, and not the same twice. */
   if (!(fabs (position - opened->positions[kind]) > 0)) {
@@ -61,22 +61,22 @@ scan_beside_take (Opened *opened, hid_t dataset, const char *path, TdFrameKind k
 {
   const TdScanFacts *facts = &opened->scan->facts;
   g_autofree char *label = td_h5_label (facts->path, path);
-  const guint before = kind == TD_FRAME_FLAT ? facts->n_flats : facts->n_darks;
+  const guint before = td_scan_facts_frames (facts, kind);
 
   if (opened->source->frames[kind]) {
-    if (!scan_beside_take_other (opened, dataset, path, kind))
+    if (!scan_beside_take_other (opened, dataset, path, kind)) {
       td_scan_note (opened->scan, NOT_USED, path);
-    else
-      td_scan_note (opened->scan, kind == TD_FRAME_FLAT ? TD_SCAN_NOTE_FLATS : TD_SCAN_NOTE_DARKS,
-                    (kind == TD_FRAME_FLAT ? facts->n_flats : facts->n_darks) - before, path);
-    return TRUE;
+      return TRUE;
+    }
+  } else {
+    opened->positions[kind] = scan_beside_position (facts, path);
+    if (!td_h5_scan_add (opened->scan, opened->source, kind, dataset, label, opened->options,
+                         error))
+      return FALSE;
   }
-  opened->positions[kind] = scan_beside_position (facts, path);
-  if (!td_h5_scan_add (opened->scan, opened->source, kind, dataset, label, opened->options, error))
-    return FALSE;
   if (opened->source->frames[kind])
     td_scan_note (opened->scan, kind == TD_FRAME_FLAT ? TD_SCAN_NOTE_FLATS : TD_SCAN_NOTE_DARKS,
-                  kind == TD_FRAME_FLAT ? facts->n_flats : facts->n_darks, path);
+                  td_scan_facts_frames (facts, kind) - before, path);
   return TRUE;
 }
 

@@ -108,11 +108,10 @@ find_in_scan (const char *path, TdFrameKind kind, const TdScanOptions *stated_op
   TdScan *stored = td_scan_view_base (seen, &frame); /* as the scan's own frames are */
   stated->scan = td_scan_ref (stored ? stored : seen);
   const TdScanFacts *facts = td_scan_facts (stated->scan);
-  const guint n = kind == TD_FRAME_FLAT ? facts->n_flats : facts->n_darks;
   const gboolean bare
       = facts->n_flats == 0 && facts->n_darks == 0; /* all it has is of the one kind */
   stated->kind = bare ? TD_FRAME_PROJECTION : kind;
-  stated->n_frames = bare ? facts->n_views : n;
+  stated->n_frames = td_scan_facts_frames (facts, stated->kind);
   stated->n_columns = facts->n_columns;
   stated->n_rows = facts->n_rows;
   return TRUE;

@@ -45,39 +45,26 @@ TdScan *
 td_scan_new_from_memory (const TdScanFacts *facts, const float *projections, const float *flats,
                          const float *darks, GDestroyNotify destroy, gpointer user)
 {
-  MemorySource *memory = g_new0 (MemorySource, 1);
+  MemorySource *memory = g_new (MemorySource, 1);
   TdScan *scan = td_scan_alloc (facts->path ? facts->path : N_ ("memory"), &memory_vtable, memory);
-  TdScanFacts *own = &scan->facts;
-  TdScanFacts fresh = *own;
+  TdScanFacts own = *facts;
 
-  memory->frames[TD_FRAME_PROJECTION] = projections;
-  memory->frames[TD_FRAME_FLAT] = flats;
-  memory->frames[TD_FRAME_DARK] = darks;
-  memory->n_columns = facts->n_columns;
-  memory->n_rows = facts->n_rows;
-  memory->destroy = destroy;
-  memory->user = user;
-
-  *own = *facts;
-  own->path = fresh.path;
-  own->format = g_strdup (facts->format ? facts->format : N_ ("memory"));
-  own->title = facts->title ? g_strdup (facts->title) : g_strdup (fresh.title);
-  g_free (fresh.title);
-  own->n_flats = flats ? facts->n_flats : 0;
-  own->n_darks = darks ? facts->n_darks : 0;
-  own->angles_rad = g_memdup2 (facts->angles_rad, facts->n_views * sizeof (double));
-  own->flat_positions = g_memdup2 (facts->flat_positions, own->n_flats * sizeof (double));
-  own->monitor
-      = own->n_flats == facts->n_flats
-            ? g_memdup2 (facts->monitor, ((gsize) own->n_views + own->n_flats) * sizeof (double))
-            : NULL;
-  own->absent = NULL;
-  own->absent_why = NULL;
-  own->sources = g_strdupv (facts->sources);
-  own->bad_pixels = g_memdup2 (facts->bad_pixels, (gsize) facts->n_rows * facts->n_columns);
-  own->notes = td_messages_copy (facts->notes);
-  td_geometry_copy (&own->geometry, &facts->geometry);
-  own->sinogram_order = FALSE;
-  own->in_memory = TRUE;
+  *memory = (MemorySource) { .frames = { projections, flats, darks },
+                             .n_columns = facts->n_columns,
+                             .n_rows = facts->n_rows,
+                             .destroy = destroy,
+                             .user = user };
+  own.format = facts->format ? facts->format : (char *) N_ ("memory");
+  own.n_flats = flats ? facts->n_flats : 0;
+  own.n_darks = darks ? facts->n_darks : 0;
+  if (own.n_flats != facts->n_flats)
+    own.monitor = NULL;
+  own.absent = NULL;
+  own.absent_why = NULL;
+  own.sinogram_order = FALSE;
+  own.in_memory = TRUE;
+  td_scan_copy_facts (scan, &own);
+  if (!facts->title)
+    scan->facts.title = g_path_get_basename (scan->facts.path);
   return scan;
 }

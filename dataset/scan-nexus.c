@@ -861,11 +861,10 @@ static gboolean
 frames_range (const TdScan *scan, const TdH5Source *source, hid_t dataset, TdFrameKind kind,
               double range[2])
 {
-  const guint n = kind == TD_FRAME_PROJECTION ? scan->facts.n_views : scan->facts.n_flats;
-  g_autofree double *values = NULL;
+  const guint n = td_scan_facts_frames (&scan->facts, kind);
   gsize n_values = 0;
+  g_autofree double *values = dataset < 0 ? NULL : td_h5_numbers (dataset, "", &n_values, NULL);
 
-  values = dataset < 0 ? NULL : td_h5_numbers (dataset, "", &n_values, NULL);
   if (!values || n == 0 || n_values != td_h5_frames_facts (source->frames[0])->n_frames)
     return FALSE;
   range[0] = INFINITY;

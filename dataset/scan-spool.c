@@ -305,9 +305,6 @@ td_scan_spool_new (TdScan *scan, guint row0, guint n_rows, TdSampleType type, gb
 {
   const TdScanFacts *facts = td_scan_facts (scan);
   Spool *spool = g_new0 (Spool, 1);
-  const guint counts[N_KINDS] = { [TD_FRAME_PROJECTION] = facts->n_views,
-                                  [TD_FRAME_FLAT] = facts->n_flats,
-                                  [TD_FRAME_DARK] = facts->n_darks };
   guint base = 0;
 
   *spool = (Spool) { .scan = td_scan_ref (scan),
@@ -319,8 +316,8 @@ td_scan_spool_new (TdScan *scan, guint row0, guint n_rows, TdSampleType type, gb
                      .file = -1 };
   g_rw_lock_init (&spool->lock);
   for (guint i = 0; i < N_KINDS; i++) {
-    spool->frames[i] = (Frames) { .n = counts[i], .base = base };
-    base += counts[i];
+    spool->frames[i] = (Frames) { .n = td_scan_facts_frames (facts, i), .base = base };
+    base += spool->frames[i].n;
   }
   TdScan *out = td_scan_alloc (facts->path, &vtable, spool);
   td_scan_copy_facts (out, facts);

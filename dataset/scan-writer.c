@@ -318,14 +318,6 @@ td_scan_format_parse (const char *text, TdScanFormat *format)
   return FALSE;
 }
 
-static guint
-count_of (const TdScanFacts *facts, guint kind)
-{
-  return kind == TD_FRAME_PROJECTION ? facts->n_views
-         : kind == TD_FRAME_FLAT     ? facts->n_flats
-                                     : facts->n_darks;
-}
-
 TdScanWriter *
 td_scan_writer_new (const char *path, TdScanFormat format, const TdScanFacts *facts,
                     gboolean overwrite, GError **error)
@@ -347,7 +339,7 @@ td_scan_writer_new (const char *path, TdScanFormat format, const TdScanFacts *fa
   if (!writer->output)
     return NULL;
   for (guint kind = 0; kind < 3; kind++)
-    writer->written[kind] = g_new0 (guint8, count_of (facts, kind) + 1);
+    writer->written[kind] = g_new0 (guint8, td_scan_facts_frames (facts, kind) + 1);
   writer->samples = g_try_malloc (frame_bytes);
   if (!writer->samples)
     return td_set_error_null (
@@ -363,7 +355,7 @@ td_scan_writer_write (TdScanWriter *writer, TdFrameKind kind, guint first, guint
 {
   const TdScanFacts *facts = writer->facts;
   gsize pixels = (gsize) facts->n_columns * facts->n_rows;
-  guint n = count_of (facts, kind);
+  guint n = td_scan_facts_frames (facts, kind);
 
   for (guint i = 0; i < count; i++) {
     guint number = first + i;
@@ -384,7 +376,7 @@ gboolean
 td_scan_writer_finish (TdScanWriter *writer, GError **error)
 {
   for (guint kind = 0; kind < 3; kind++) {
-    guint n = count_of (writer->facts, kind);
+    guint n = td_scan_facts_frames (writer->facts, kind);
     const guint8 *gap = memchr (writer->written[kind], 0, n);
 
     if (gap)
@@ -423,7 +415,7 @@ td_scan_save (TdScan *scan, const char *path, TdScanFormat format, GCancellable 
                          "There is no memory for a frame of %u × %u pixels", facts->n_columns,
                          facts->n_rows);
   for (guint kind = 0; kind < G_N_ELEMENTS (kinds); kind++)
-    for (guint i = 0; i < count_of (facts, kind); i++) {
+    for (guint i = 0; i < td_scan_facts_frames (facts, kind); i++) {
       const TdFrameRange range = { kind, i, 1, 0, facts->n_rows };
       if (!td_scan_read (scan, &range, frame, cancellable, error)
           || !td_scan_writer_write (writer, kind, i, 1, frame, error))

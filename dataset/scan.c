@@ -699,23 +699,12 @@ td_scan_open (const char *path, const TdScanOptions *options, GCancellable *canc
   return turned_over (g_steal_pointer (&scan), error);
 }
 
-static guint
-frames_of (const TdScanFacts *facts, TdFrameKind kind)
-{
-  switch (kind) {
-  case TD_FRAME_PROJECTION: return facts->n_views;
-  case TD_FRAME_FLAT: return facts->n_flats;
-  case TD_FRAME_DARK: return facts->n_darks;
-  }
-  return 0;
-}
-
 static gboolean
 check_range (TdScan *scan, const TdFrameRange *range, GCancellable *cancellable, GError **error)
 {
   static const char *const kinds[] = { N_ ("projections"), N_ ("flats"), N_ ("darks") };
   const TdScanFacts *facts = &scan->facts;
-  guint n = frames_of (facts, range->kind);
+  guint n = td_scan_facts_frames (facts, range->kind);
 
   if (g_cancellable_set_error_if_cancelled (cancellable, error))
     return FALSE;

@@ -102,6 +102,15 @@ typedef struct {
                         guessed, what was skipped */
 } TdScanFacts;
 
+/* How many frames there are of @kind. */
+static inline guint
+td_scan_facts_frames (const TdScanFacts *facts, TdFrameKind kind)
+{
+  return kind == TD_FRAME_PROJECTION ? facts->n_views
+         : kind == TD_FRAME_FLAT     ? facts->n_flats
+                                     : facts->n_darks;
+}
+
 /* What samples are, where nothing says so or it is said wrongly. */
 typedef enum {
   TD_SCAN_VALUES_FOUND,        /* as the file says, or as they look */
