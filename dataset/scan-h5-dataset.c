@@ -40,17 +40,14 @@ scan_h5_dataset_visit (hid_t group, const char *path, gpointer user)
   return found->paths->len > MAX_FOUND;
 }
 
-/* The only one, or the only one that is not called as flats or darks are; NULL: there are several.
- */
+/* The only path of the role; NULL: there is none, or there are several. */
 static const char *
-scan_h5_dataset_only (const GPtrArray *paths)
+scan_h5_dataset_only (const GPtrArray *paths, TdNameRole role)
 {
   const char *only = NULL;
 
-  if (paths->len == 1)
-    return paths->pdata[0];
   for (guint i = 0; i < paths->len; i++) {
-    if (td_h5_path_role (paths->pdata[i]) != TD_NAME_PROJECTION)
+    if (td_h5_path_role (paths->pdata[i]) != role)
       continue;
     if (only)
       return NULL;
@@ -62,26 +59,18 @@ scan_h5_dataset_only (const GPtrArray *paths)
 char *
 td_h5_find_companion (const char *path, TdFrameKind kind)
 {
-  const TdNameRole role = kind == TD_FRAME_FLAT ? TD_NAME_FLAT : TD_NAME_DARK;
   TD_H5_GUARD;
   g_auto (TdH5Id) file = td_h5_open (path, NULL);
   g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   Found found = { paths, paths, seen, NULL };
-  const char *only = NULL;
 
   if (file < 0)
     return NULL;
   td_h5_visit_groups (file, scan_h5_dataset_visit, &found);
   g_free (found.unread);
-  for (guint i = 0; i < paths->len; i++) {
-    if (td_h5_path_role (paths->pdata[i]) != role)
-      continue;
-    if (only)
-      return NULL;
-    only = paths->pdata[i];
-  }
-  return g_strdup (only);
+  return g_strdup (
+      scan_h5_dataset_only (paths, kind == TD_FRAME_FLAT ? TD_NAME_FLAT : TD_NAME_DARK));
 }
 
 /* What cannot be chosen from: what was found. */
@@ -136,7 +125,8 @@ scan_h5_dataset_choose (hid_t file, const char *path, const char *wanted, char *
 
   td_h5_visit_groups (file, scan_h5_dataset_visit, &found);
   g_autofree char *unread = found.unread;
-  const char *only = scan_h5_dataset_only (paths);
+  const char *only
+      = paths->len == 1 ? paths->pdata[0] : scan_h5_dataset_only (paths, TD_NAME_PROJECTION);
   if (!only && !wanted) {
     scan_h5_dataset_refuse (file, &found, path, error);
     return -1;
