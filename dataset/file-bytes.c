@@ -40,37 +40,38 @@ td_file_open (const char *path, guint64 *size)
   return -1;
 }
 
-static int
+/* How many bytes were moved, whatever interrupts it: fewer where the file ends. -1 with errno. */
+static gssize
 file_bytes_transfer (int file, gboolean write, char *values, gsize bytes, guint64 at)
 {
-  for (gsize done = 0; done < bytes;) {
+  gsize done = 0;
+
+  while (done < bytes) {
     const off_t there = (off_t) (at + done);
     const ssize_t now = write ? pwrite (file, values + done, bytes - done, there)
                               : pread (file, values + done, bytes - done, there);
     if (now < 0 && errno == EINTR)
       continue;
-    if (now <= 0)
-      return now < 0 ? errno : ENODATA;
+    if (now < 0)
+      return -1;
+    if (now == 0)
+      break;
     done += (gsize) now;
   }
-  return 0;
+  return (gssize) done;
+}
+
+/* As td_file_read() has it, of what was moved. */
+static int
+file_bytes_code (gssize done, gsize bytes)
+{
+  return done < 0 ? errno : (gsize) done < bytes ? ENODATA : 0;
 }
 
 gssize
 td_file_read_some (int file, void *to, gsize bytes, guint64 at)
 {
-  char *values = to;
-
-  for (gsize done = 0; done < bytes;) {
-    const ssize_t now = pread (file, values + done, bytes - done, (off_t) (at + done));
-
-    if (now == 0)
-      return (gssize) done;
-    if (now < 0 && errno != EINTR)
-      return -1;
-    done += (gsize) MAX (now, 0);
-  }
-  return (gssize) bytes;
+  return file_bytes_transfer (file, FALSE, to, bytes, at);
 }
 
 int
@@ -85,13 +86,13 @@ td_file_allocate (int file, int mode, guint64 at, guint64 bytes)
 int
 td_file_read (int file, void *to, gsize bytes, guint64 at)
 {
-  return file_bytes_transfer (file, FALSE, to, bytes, at);
+  return file_bytes_code (file_bytes_transfer (file, FALSE, to, bytes, at), bytes);
 }
 
 int
 td_file_write (int file, const void *from, gsize bytes, guint64 at)
 {
-  return file_bytes_transfer (file, TRUE, (char *) from, bytes, at);
+  return file_bytes_code (file_bytes_transfer (file, TRUE, (char *) from, bytes, at), bytes);
 }
 
 /* 0: files may be made in the temporary folder; else errno. */

@@ -13,22 +13,15 @@ static char *
 text_file_read (int file, gsize n, gsize *length)
 {
   g_autofree char *buffer = g_try_malloc (n + 1);
-  gssize part = 1;
-  int code = buffer ? 0 : ENOMEM;
+  const gssize done = buffer ? td_file_read_some (file, buffer, n, 0) : -1;
+  const int code = buffer ? errno : ENOMEM;
 
-  *length = 0;
-  while (!code && *length < n && part != 0) {
-    part = read (file, buffer + *length, n - *length);
-    if (part > 0)
-      *length += (gsize) part;
-    else if (part < 0 && errno != EINTR)
-      code = errno;
-  }
   close (file);
   errno = code;
-  if (code)
+  *length = (gsize) MAX (done, 0);
+  if (!buffer || done < 0)
     return NULL;
-  buffer[*length] = '\0';
+  buffer[done] = '\0';
   return g_steal_pointer (&buffer);
 }
 
