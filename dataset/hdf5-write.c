@@ -33,9 +33,10 @@ take_room (int fd, guint64 bytes)
   return errno != ENOSPC && errno != EDQUOT && errno != EFBIG;
 }
 
-/* Without locks of the library's own, in a format that HDF5 1.8 reads. */
+/* Without locks of the library's own, in a format that HDF5 1.8 reads. @flags: for an empty file,
+   or for what is in it. */
 static hid_t
-hdf5_write_create (const char *path)
+hdf5_write_open (const char *path, unsigned flags)
 {
   TD_H5_GUARD;
   g_auto (TdH5Id) access = H5Pcreate (H5P_FILE_ACCESS);
@@ -43,7 +44,8 @@ hdf5_write_create (const char *path)
   errno = 0;
   H5Pset_file_locking (access, FALSE, TRUE);
   H5Pset_libver_bounds (access, H5F_LIBVER_EARLIEST, H5F_LIBVER_V18);
-  return H5Fcreate (path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+  return flags == H5F_ACC_TRUNC ? H5Fcreate (path, flags, H5P_DEFAULT, access)
+                                : H5Fopen (path, flags, access);
 }
 
 hid_t
@@ -59,7 +61,7 @@ td_h5_create_sized (const char *path, guint64 bytes)
   if (fd >= 0)
     close (fd);
   if (room)
-    file = hdf5_write_create (path); /* which lets go of the room for a moment */
+    file = hdf5_write_open (path, H5F_ACC_TRUNC); /* which lets go of the room for a moment */
   else
     errno = code;
   if (file >= 0 && H5Fget_vfd_handle (file, H5P_DEFAULT, (void **) &own) >= 0 && own
@@ -75,13 +77,7 @@ td_h5_create_sized (const char *path, guint64 bytes)
 hid_t
 td_h5_reopen (const char *path)
 {
-  TD_H5_GUARD;
-  g_auto (TdH5Id) access = H5Pcreate (H5P_FILE_ACCESS);
-
-  errno = 0;
-  H5Pset_file_locking (access, FALSE, TRUE);
-  H5Pset_libver_bounds (access, H5F_LIBVER_EARLIEST, H5F_LIBVER_V18);
-  return H5Fopen (path, H5F_ACC_RDWR, access);
+  return hdf5_write_open (path, H5F_ACC_RDWR);
 }
 
 gboolean

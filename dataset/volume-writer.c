@@ -27,10 +27,8 @@ typedef struct {
 
 /* One struct of functions a format; what is below them checks, scales and counts. */
 typedef struct {
+  /* Of a volume in one file, @samples_at is filled in. */
   gboolean (*begin) (TdVolumeWriter *writer, GError **error);
-  /* Of a volume in one file, laid out by begin(): @samples_at is filled in. NULL: a file a slice.
-   */
-  void (*lay_out) (TdVolumeWriter *writer);
   /* @description: the volume's JSON with provenance; leaves the file closed. */
   gboolean (*finish) (TdVolumeWriter *writer, const char *description, GError **error);
   void (*free) (TdVolumeWriter *writer);
@@ -118,8 +116,7 @@ stack_free (TdVolumeWriter *writer)
   g_free (writer->own);
 }
 
-static const VolumeWriterFormat volume_stack_format
-    = { stack_begin, NULL, stack_finish, stack_free };
+static const VolumeWriterFormat volume_stack_format = { stack_begin, stack_finish, stack_free };
 
 /* ---- one file ---- */
 
@@ -133,13 +130,9 @@ bigtiff_begin (TdVolumeWriter *writer, GError **error)
                                                           writer->spec.n_slices, error)
                                    : td_tiff_save_new (writer->part, writer->spec.path, &image,
                                                        writer->spec.n_slices, TRUE, error);
+  if (writer->own)
+    writer->samples_at = td_tiff_save_samples_at (writer->own);
   return writer->own != NULL;
-}
-
-static void
-bigtiff_lay_out (TdVolumeWriter *writer)
-{
-  writer->samples_at = td_tiff_save_samples_at (writer->own);
 }
 
 static gboolean
@@ -156,7 +149,7 @@ bigtiff_free (TdVolumeWriter *writer)
 }
 
 static const VolumeWriterFormat volume_bigtiff_format
-    = { bigtiff_begin, bigtiff_lay_out, bigtiff_finish, bigtiff_free };
+    = { bigtiff_begin, bigtiff_finish, bigtiff_free };
 
 /* ── HDF5 ── */
 
@@ -194,20 +187,6 @@ volume_writer_hdf5_add_entry (TdVolumeWriter *writer, Hdf5Volume *own)
              || td_h5_add_doubles (data, "voxel_size", &spec->voxel_mm, 0, "mm"));
 }
 
-/* What hdf5_begin() of an earlier run left. */
-static gboolean
-hdf5_go_on (TdVolumeWriter *writer, GError **error)
-{
-  Hdf5Volume *own = writer->own;
-
-  own->file = td_h5_reopen (writer->part);
-  if (own->file < 0)
-    return volume_writer_hdf5_fail (writer, error);
-  own->slices = td_h5_find (own->file, "/entry/data/data", NULL);
-  return (own->slices >= 0 && td_h5_frames_offset (own->slices) > 0)
-         || volume_writer_hdf5_fail (writer, error);
-}
-
 static gboolean
 hdf5_begin (TdVolumeWriter *writer, GError **error)
 {
@@ -216,19 +195,19 @@ hdf5_begin (TdVolumeWriter *writer, GError **error)
 
   writer->own = own;
   own->file = own->slices = -1;
+  own->file = spec->go_on
+                  ? td_h5_reopen (writer->part)
+                  : td_h5_create_sized (writer->part, (guint64) spec->nx * spec->ny * spec->n_slices
+                                                          * td_sample_size (writer->type));
+  if (own->file < 0)
+    return volume_writer_hdf5_fail (writer, error);
   if (spec->go_on)
-    return hdf5_go_on (writer, error);
-  own->file = td_h5_create_sized (writer->part, (guint64) spec->nx * spec->ny * spec->n_slices
-                                                    * td_sample_size (writer->type));
-  return (own->file >= 0 && volume_writer_hdf5_add_entry (writer, own)
-          && td_h5_frames_offset (own->slices) > 0 && td_h5_flush (own->file))
+    own->slices = td_h5_find (own->file, "/entry/data/data", NULL);
+  else if (!volume_writer_hdf5_add_entry (writer, own))
+    return volume_writer_hdf5_fail (writer, error);
+  writer->samples_at = own->slices >= 0 ? td_h5_frames_offset (own->slices) : 0;
+  return (writer->samples_at > 0 && (spec->go_on || td_h5_flush (own->file)))
          || volume_writer_hdf5_fail (writer, error);
-}
-
-static void
-hdf5_lay_out (TdVolumeWriter *writer)
-{
-  writer->samples_at = td_h5_frames_offset (((Hdf5Volume *) writer->own)->slices);
 }
 
 static void
@@ -277,7 +256,7 @@ volume_writer_hdf5_free (TdVolumeWriter *writer)
 }
 
 static const VolumeWriterFormat volume_hdf5_format
-    = { hdf5_begin, hdf5_lay_out, hdf5_finish, volume_writer_hdf5_free };
+    = { hdf5_begin, hdf5_finish, volume_writer_hdf5_free };
 
 /* ── What the formats share ── */
 
@@ -372,8 +351,7 @@ td_volume_writer_new (const TdVolumeSpec *spec, GError **error)
   writer->part = g_strdup (td_output_part (writer->output));
   if (!writer->format->begin (writer, error))
     return NULL;
-  if (writer->format->lay_out) {
-    writer->format->lay_out (writer);
+  if (!folder) {
     if (!volume_writer_open_file (writer, error))
       return NULL;
     if (!spec->job)
@@ -398,8 +376,8 @@ td_volume_writer_join (const TdVolumeSpec *spec, const TdVolumeLayout *layout, G
   writer = volume_writer_alloc (spec);
   writer->part = g_strdup (layout->part);
   writer->samples_at = layout->samples_at;
-  if (writer->format->lay_out ? !volume_writer_open_file (writer, error)
-                              : !writer->format->begin (writer, error))
+  if (!(formats[spec->format].folder ? writer->format->begin (writer, error)
+                                     : volume_writer_open_file (writer, error)))
     return NULL;
   return g_steal_pointer (&writer);
 }
