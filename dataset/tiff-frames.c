@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tiff-frames.h"
 
-#include "error.h"
-
 #include "storage-threads.h"
 
 TdTiffFrames *
@@ -135,8 +133,10 @@ tiff_read_part (guint index, gpointer scratch, gpointer user, GError **error)
   const TdTiffFrame *own = frame_of (read->frames, frame);
   const TdTiffLayout *layout = &read->frames->layout;
   const guint n_rows = MIN (read->part_rows, range->n_rows - row);
-  const TdTiffRows rows = { range->row0 + row, n_rows, td_frame_target_row (read->target, i, row),
-                            read->target->row_step, read->target->stored_bytes };
+  const TdTiffRows rows = { range->row0 + row,
+                            n_rows,
+                            { td_frame_target_row (read->target, i, row), 0, read->target->row_step,
+                              read->target->stored_bytes } };
 
   return td_tiff_read_frame (td_tiff_frames_path (read->frames, frame),
                              own && own->page.directory ? &own->page : NULL, layout, &rows, error);

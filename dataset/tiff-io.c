@@ -9,7 +9,6 @@
 
 #include "error.h"
 #include "file-bytes.h"
-#include "frame-target.h"
 #include "sample.h"
 
 #define MAX_SIDE 1048576u
@@ -629,20 +628,14 @@ read_exactly (TdTiff *tiff, guint8 *to, gsize bytes, guint64 offset, GError **er
          || tiff_fail (tiff, error, TD_ERROR_IO, N_ ("cannot be read: %s"), g_strerror (code));
 }
 
-static void *
-tiff_rows_at (const TdTiffRows *rows, gsize row, gsize column)
-{
-  const gsize at = row * rows->step + column;
-
-  return (char *) rows->values + at * (rows->stored_bytes ? rows->stored_bytes : sizeof (float));
-}
-
 /* Those of @rows that are left once @done of them are there, but no more than @most. */
 static TdTiffRows
 tiff_rows_after (const TdTiffRows *rows, guint done, guint most)
 {
-  return (TdTiffRows) { rows->row0 + done, MIN (most, rows->n_rows - done),
-                        tiff_rows_at (rows, done, 0), rows->step, rows->stored_bytes };
+  return (TdTiffRows) { rows->row0 + done,
+                        MIN (most, rows->n_rows - done),
+                        { td_frame_target_row (&rows->to, 0, done), 0, rows->to.row_step,
+                          rows->to.stored_bytes } };
 }
 
 /* Samples of whole rows, one row behind the other, to where these are wanted. */
@@ -650,11 +643,10 @@ static void
 tiff_rows_convert (const TdTiff *tiff, gboolean swap, const guint8 *from, const TdTiffRows *rows)
 {
   const gsize row_bytes = tiff->width * td_sample_size (tiff->layout.type);
-  const TdFrameTarget target = { .stored_bytes = rows->stored_bytes };
 
   for (guint row = 0; row < rows->n_rows; row++)
-    td_frame_target_put (&target, tiff->layout.type, swap, from + row * row_bytes, tiff->width,
-                         tiff_rows_at (rows, row, 0));
+    td_frame_target_put (&rows->to, tiff->layout.type, swap, from + row * row_bytes, tiff->width,
+                         td_frame_target_row (&rows->to, 0, row));
 }
 
 /* Rows that lie in one uncompressed strip, from @offset on, straight from the file. */
@@ -729,7 +721,6 @@ static gboolean
 read_tiles (TdTiff *tiff, const TdTiffRows *rows, GError **error)
 {
   guint32 tile_width = 0, tile_height = 0;
-  const TdFrameTarget target = { .stored_bytes = rows->stored_bytes };
   gsize size = td_sample_size (tiff->layout.type);
   guint row0 = rows->row0, end = row0 + rows->n_rows;
 
@@ -754,9 +745,9 @@ read_tiles (TdTiff *tiff, const TdTiffRows *rows, GError **error)
         return tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
                           N_ ("is damaged or cut short: tile %u cannot be unpacked"), tile);
       for (guint64 row = from; row < to; row++)
-        td_frame_target_put (&target, tiff->layout.type, FALSE,
+        td_frame_target_put (&rows->to, tiff->layout.type, FALSE,
                              tiff->block + (row - top) * tile_width * size, columns,
-                             tiff_rows_at (rows, row - row0, left));
+                             td_frame_target_sample (&rows->to, 0, row - row0, left));
     }
   return TRUE;
 }
@@ -771,7 +762,7 @@ static void
 mirror_columns (const TdTiffRows *rows, gsize width)
 {
   for (gsize row = 0; row < rows->n_rows; row++) {
-    float *values = tiff_rows_at (rows, row, 0);
+    float *values = td_frame_target_row (&rows->to, 0, row);
 
     for (gsize a = 0, b = width - 1; a < b; a++, b--) {
       float left = values[a];
@@ -785,14 +776,14 @@ mirror_columns (const TdTiffRows *rows, gsize width)
 static void
 mirror_rows (const TdTiffRows *rows, gsize width)
 {
-  float *values = rows->values;
+  float *values = rows->to.values;
 
   for (gsize a = 0, b = rows->n_rows - 1; a < b; a++, b--)
     for (gsize i = 0; i < width; i++) {
-      float top = values[a * rows->step + i];
+      float top = values[a * rows->to.row_step + i];
 
-      values[a * rows->step + i] = values[b * rows->step + i];
-      values[b * rows->step + i] = top;
+      values[a * rows->to.row_step + i] = values[b * rows->to.row_step + i];
+      values[b * rows->to.row_step + i] = top;
     }
 }
 
@@ -804,7 +795,7 @@ static gboolean
 tiff_rows_read_turned (TdTiff *tiff, const TdTiffRows *rows, GError **error)
 {
   gsize width = tiff->width, height = tiff->height;
-  float *values = rows->values;
+  float *values = rows->to.values;
   gboolean from_right
       = tiff->orientation == ORIENTATION_RIGHTTOP || tiff->orientation == ORIENTATION_RIGHTBOT;
   gboolean from_bottom
@@ -817,14 +808,15 @@ tiff_rows_read_turned (TdTiff *tiff, const TdTiffRows *rows, GError **error)
   /* The file's row 0 is the picture's left (or right) side, its column 0 the top (or bottom). */
   for (gsize first = 0; first < height; first += most) {
     const guint n = (guint) MIN (most, height - first);
-    if (!tiff_rows_read_stored (tiff, &(TdTiffRows) { (guint) first, n, stored, width }, error))
+    if (!tiff_rows_read_stored (tiff, &(TdTiffRows) { (guint) first, n, { stored, 0, width } },
+                                error))
       return FALSE;
     for (gsize row = 0; row < rows->n_rows; row++)
       for (gsize y = first; y < first + n; y++) {
         const gsize x = from_bottom ? width - 1 - (rows->row0 + row) : rows->row0 + row;
         const gsize column = from_right ? height - 1 - y : y;
 
-        values[row * rows->step + column] = stored[(y - first) * width + x];
+        values[row * rows->to.row_step + column] = stored[(y - first) * width + x];
       }
   }
   return TRUE;
@@ -862,11 +854,12 @@ tiff_rows_read_by_floats (TdTiff *tiff, const TdTiffRows *rows, GError **error)
 
   if (!values)
     return tiff_fail (tiff, error, TD_ERROR_TOO_LARGE, N_ ("is too large to be turned upright"));
-  if (!td_tiff_read_rows (tiff, &(TdTiffRows) { rows->row0, rows->n_rows, values, width }, error))
+  if (!td_tiff_read_rows (tiff, &(TdTiffRows) { rows->row0, rows->n_rows, { values, 0, width } },
+                          error))
     return FALSE;
   for (gsize row = 0; row < rows->n_rows; row++)
     td_samples_from_float (tiff->layout.type, 0, 1, values + row * width, width,
-                           tiff_rows_at (rows, row, 0));
+                           td_frame_target_row (&rows->to, 0, row));
   return TRUE;
 }
 
@@ -879,18 +872,18 @@ td_tiff_read_rows (TdTiff *tiff, const TdTiffRows *rows, GError **error)
                       rows->row0, rows->row0 + rows->n_rows);
   if (rows->n_rows == 0)
     return TRUE;
-  if (rows->stored_bytes && (tiff->layout.inverted || tiff->orientation != ORIENTATION_TOPLEFT))
+  if (rows->to.stored_bytes && (tiff->layout.inverted || tiff->orientation != ORIENTATION_TOPLEFT))
     return tiff_rows_read_by_floats (tiff, rows, error);
   if (!read_upright (tiff, rows, error))
     return FALSE;
   if (tiff->layout.inverted) {
-    float *values = rows->values;
+    float *values = rows->to.values;
     float largest
         = (float) ((G_GUINT64_CONSTANT (1) << 8 * td_sample_size (tiff->layout.type)) - 1);
 
     for (gsize row = 0; row < rows->n_rows; row++)
       for (gsize i = 0; i < tiff->layout.width; i++)
-        values[row * rows->step + i] = largest - values[row * rows->step + i];
+        values[row * rows->to.row_step + i] = largest - values[row * rows->to.row_step + i];
   }
   return TRUE;
 }

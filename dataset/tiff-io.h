@@ -3,7 +3,7 @@
 
 #include <glib.h>
 
-#include "scan.h"
+#include "frame-target.h"
 
 /**
  * TdTiff: one open TIFF or BigTIFF file of single-channel images, read by rows. It takes strips and
@@ -23,15 +23,10 @@ typedef struct {
   guint rows_together; /* rows that must be unpacked for one of them */
 } TdTiffLayout;
 
-/* Rows [row0, row0 + n_rows) of an image, and where they are wanted: row r from
-   values + r * step on. */
+/* Rows [row0, row0 + n_rows) of an image, and where they are wanted: as those of frame 0. */
 typedef struct {
   guint row0, n_rows;
-  void *values;
-  gsize step; /* in values, at least the width */
-  /* 0: floats are wanted. Else samples as the file stores them, which are of so many bytes, in this
-     computer's byte order. */
-  gsize stored_bytes;
+  TdFrameTarget to;
 } TdTiffRows;
 
 /* Where one image of a file lies. */

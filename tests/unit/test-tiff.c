@@ -31,12 +31,14 @@ assert_stored (TdTiff *tiff, const TdTiffRows *rows)
 
   if (layout->type != TD_SAMPLE_UINT8 && layout->type != TD_SAMPLE_UINT16)
     return;
-  td_tiff_read_rows (tiff, &(TdTiffRows) { rows->row0, rows->n_rows, stored, step, size }, &error);
+  td_tiff_read_rows (tiff, &(TdTiffRows) { rows->row0, rows->n_rows, { stored, 0, step, size } },
+                     &error);
   g_assert_no_error (error);
   for (guint row = 0; row < rows->n_rows; row++) {
     td_samples_to_float (layout->type, FALSE, stored + row * step * size, step, values);
     g_assert_cmpmem (values, layout->width * sizeof *values,
-                     (float *) rows->values + row * rows->step, layout->width * sizeof *values);
+                     (float *) rows->to.values + row * rows->to.row_step,
+                     layout->width * sizeof *values);
     for (gsize i = layout->width; i < step; i++)
       g_assert_cmpfloat (values[i], ==, 0);
   }
@@ -46,7 +48,7 @@ assert_stored (TdTiff *tiff, const TdTiffRows *rows)
 static gboolean
 read_rows (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error)
 {
-  const TdTiffRows rows = { row0, n_rows, out, td_tiff_layout (tiff)->width };
+  const TdTiffRows rows = { row0, n_rows, { out, 0, td_tiff_layout (tiff)->width } };
 
   if (!td_tiff_read_rows (tiff, &rows, error))
     return FALSE;
@@ -395,7 +397,7 @@ test_pages (gconstpointer data)
   g_assert_no_error (error);
   g_assert_cmpuint (pages->len, ==, 7);
   for (guint i = 0; i < G_N_ELEMENTS (order); i++) {
-    const TdTiffRows rows = { 0, HEIGHT, read, WIDTH };
+    const TdTiffRows rows = { 0, HEIGHT, { read, 0, WIDTH } };
     td_tiff_read_frame (path, &g_array_index (pages, TdTiffPage, order[i]), td_tiff_layout (tiff),
                         &rows, &error);
     g_assert_no_error (error);
@@ -448,7 +450,7 @@ test_many_pages (gconstpointer mode)
   g_assert_cmpuint (pages->len, ==, N);
   const guint64 before = count_reads ();
   for (guint i = 0; i < N; i++) {
-    const TdTiffRows rows = { 0, 1, read, td_tiff_layout (tiff)->width };
+    const TdTiffRows rows = { 0, 1, { read, 0, td_tiff_layout (tiff)->width } };
     td_tiff_read_frame (path, &g_array_index (pages, TdTiffPage, i), td_tiff_layout (tiff), &rows,
                         &error);
     g_assert_no_error (error);
@@ -692,7 +694,7 @@ test_imagej (gconstpointer data)
   g_assert_no_error (error);
   g_assert_cmpuint (pages->len, ==, images);
   for (guint i = 0; i < images; i++) {
-    const TdTiffRows rows = { 7, 2, read, WIDTH };
+    const TdTiffRows rows = { 7, 2, { read, 0, WIDTH } };
     td_tiff_read_frame (path, &g_array_index (pages, TdTiffPage, i), td_tiff_layout (tiff), &rows,
                         &error);
     g_assert_no_error (error);
