@@ -34,36 +34,31 @@ geometry_json_number (const TdGeometry *geometry, guint i)
 }
 
 static void
-add_array (JsonBuilder *builder, const char *key, const double *values, gsize n)
+set_array (JsonObject *object, const char *key, const double *values, gsize n)
 {
-  json_builder_set_member_name (builder, key);
-  json_builder_begin_array (builder);
+  JsonArray *array = json_array_new ();
+
   for (gsize i = 0; i < n; i++)
-    json_builder_add_double_value (builder, values[i]);
-  json_builder_end_array (builder);
+    json_array_add_double_element (array, values[i]);
+  json_object_set_array_member (object, key, array);
 }
 
 char *
 td_geometry_to_json (const TdGeometry *geometry)
 {
-  g_autoptr (JsonBuilder) builder = json_builder_new ();
-  g_autoptr (JsonNode) root = NULL;
+  JsonObject *object = json_object_new ();
+  g_autoptr (JsonNode) root = json_node_new (JSON_NODE_OBJECT);
   double size[3] = { geometry->volume_size[0], geometry->volume_size[1], geometry->volume_size[2] };
 
-  json_builder_begin_object (builder);
-  json_builder_set_member_name (builder, "beam");
-  json_builder_add_string_value (builder, beams[geometry->beam]);
-  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++) {
-    json_builder_set_member_name (builder, numbers[i].key);
-    json_builder_add_double_value (builder, *geometry_json_number (geometry, i));
-  }
-  add_array (builder, "detector_tilt_rad", geometry->detector_tilt_rad, 3);
-  add_array (builder, "volume_size", size, 3);
+  json_node_take_object (root, object);
+  json_object_set_string_member (object, "beam", beams[geometry->beam]);
+  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
+    json_object_set_double_member (object, numbers[i].key, *geometry_json_number (geometry, i));
+  set_array (object, "detector_tilt_rad", geometry->detector_tilt_rad, 3);
+  set_array (object, "volume_size", size, 3);
   if (geometry->view_matrices)
-    add_array (builder, "view_matrices", geometry->view_matrices,
+    set_array (object, "view_matrices", geometry->view_matrices,
                (gsize) geometry->n_view_matrices * 12);
-  json_builder_end_object (builder);
-  root = json_builder_get_root (builder);
   return td_json_text (root, TRUE);
 }
 

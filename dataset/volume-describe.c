@@ -11,62 +11,30 @@
 #define KEY "tomodesk_volume"
 #define VERSION 1
 
-static void
-add_double (JsonBuilder *builder, const char *name, double value)
-{
-  json_builder_set_member_name (builder, name);
-  json_builder_add_double_value (builder, value);
-}
-
-static void
-add_int (JsonBuilder *builder, const char *name, gint64 value)
-{
-  json_builder_set_member_name (builder, name);
-  json_builder_add_int_value (builder, value);
-}
-
-static void
-add_string (JsonBuilder *builder, const char *name, const char *value)
-{
-  json_builder_set_member_name (builder, name);
-  json_builder_add_string_value (builder, value);
-}
-
-static void
-volume_describe_add_provenance (JsonBuilder *builder, const char *text)
-{
-  g_autoptr (JsonNode) node = json_from_string (text, NULL);
-
-  json_builder_set_member_name (builder, "provenance");
-  if (node)
-    json_builder_add_value (builder, g_steal_pointer (&node));
-  else
-    json_builder_add_string_value (builder, text);
-}
-
 char *
 td_volume_describe (const TdVolumeSpec *spec, const char *provenance_json)
 {
-  g_autoptr (JsonBuilder) builder = json_builder_new ();
-  g_autoptr (JsonNode) root = NULL;
+  JsonObject *object = json_object_new ();
+  g_autoptr (JsonNode) root = json_node_new (JSON_NODE_OBJECT);
+  JsonNode *provenance = provenance_json ? json_from_string (provenance_json, NULL) : NULL;
 
-  json_builder_begin_object (builder);
-  add_int (builder, KEY, VERSION);
-  add_string (builder, "program", "Tomodesk " TD_VERSION);
-  add_int (builder, "n_slices", spec->n_slices);
-  add_int (builder, "first_slice", spec->first_slice);
-  add_int (builder, "bits", spec->bits);
+  json_node_take_object (root, object);
+  json_object_set_int_member (object, KEY, VERSION);
+  json_object_set_string_member (object, "program", "Tomodesk " TD_VERSION);
+  json_object_set_int_member (object, "n_slices", spec->n_slices);
+  json_object_set_int_member (object, "first_slice", spec->first_slice);
+  json_object_set_int_member (object, "bits", spec->bits);
   if (spec->bits != 32) {
-    add_double (builder, "low", spec->low);
-    add_double (builder, "high", spec->high);
+    json_object_set_double_member (object, "low", spec->low);
+    json_object_set_double_member (object, "high", spec->high);
   }
-  add_double (builder, "voxel_mm", spec->voxel_mm);
+  json_object_set_double_member (object, "voxel_mm", spec->voxel_mm);
   if (spec->units)
-    add_string (builder, "units", spec->units);
-  if (provenance_json)
-    volume_describe_add_provenance (builder, provenance_json);
-  json_builder_end_object (builder);
-  root = json_builder_get_root (builder);
+    json_object_set_string_member (object, "units", spec->units);
+  if (provenance)
+    json_object_set_member (object, "provenance", provenance);
+  else if (provenance_json)
+    json_object_set_string_member (object, "provenance", provenance_json);
   return td_json_text (root, FALSE);
 }
 
