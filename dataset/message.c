@@ -63,28 +63,19 @@ format_value (const char *spec, Values *values)
     const char *text = va_arg (values->list, const char *);
     return FORMAT (text ? text : "(null)");
   }
-  case 'c': {
-    const int letter = va_arg (values->list, int);
-    return FORMAT (letter);
-  }
+  case 'c':
   case 'd':
-  case 'i': {
+  case 'i':
+  case 'u':
+  case 'x':
+  case 'X':
+  case 'o': {
+    /* The conversion says whether the bits have a sign. */
     if (is_long) {
       const long whole = va_arg (values->list, long);
       return FORMAT (whole);
     }
     const int whole = va_arg (values->list, int);
-    return FORMAT (whole);
-  }
-  case 'u':
-  case 'x':
-  case 'X':
-  case 'o': {
-    if (is_long) {
-      const unsigned long whole = va_arg (values->list, unsigned long);
-      return FORMAT (whole);
-    }
-    const unsigned whole = va_arg (values->list, unsigned);
     return FORMAT (whole);
   }
   default: {
