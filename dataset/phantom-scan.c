@@ -10,7 +10,7 @@
 
 typedef struct {
   TdPhantomScan spec;
-  TdPhantom *phantom;
+  const TdPhantom *phantom;
   double centre_px;
   double unit_px;        /* pixels in a unit of the phantom */
   double attenuation_px; /* of the phantom's value 1 */
@@ -354,7 +354,7 @@ void
 td_phantom_scan_truth (const TdPhantomScan *spec, double row, guint nx, guint ny, guint oversample,
                        float *out)
 {
-  g_autoptr (TdPhantom) phantom = td_phantom_new (spec->phantom, NULL);
+  const TdPhantom *phantom = td_phantom_find (spec->phantom, NULL);
   PhantomSource source = phantom_scan_derive (spec);
   double scale = source.attenuation_px / (source.voxel_mm > 0 ? source.voxel_mm : 1);
 
@@ -395,7 +395,6 @@ source_free (gpointer data)
 {
   PhantomSource *source = data;
 
-  td_phantom_free (source->phantom);
   g_free (source->angles_rad);
   g_free (source->gains);
   g_free (source->faults);
@@ -425,52 +424,50 @@ phantom_scan_check (const TdPhantomScan *spec, GError **error)
   for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
     if (!isfinite (numbers[i]))
       return phantom_scan_refuse (error, N_ ("a number of its description is not finite"));
-  if (spec->n_columns == 0 || spec->n_rows == 0 || spec->n_views == 0)
-    return phantom_scan_refuse (error, N_ ("columns, rows and views must be at least 1"));
-  if ((guint64) spec->n_columns * spec->n_rows > G_MAXINT32)
-    return phantom_scan_refuse (error,
-                                N_ ("a frame of more than 2³¹ pixels; take fewer columns or rows"));
-  if (spec->attenuation < 0 || spec->photons < 0 || spec->rings < 0 || spec->dark_counts < 0)
-    return phantom_scan_refuse (
-        error, N_ ("attenuation, photons, rings and the dark level cannot be negative"));
-  if (!spec->logged && (spec->counts <= 0 || spec->counts + spec->dark_counts > FULL_SCALE))
-    return phantom_scan_refuse (
-        error, N_ ("counts must be above 0, and with the dark level at most 65535"));
-  if (!(spec->fill >= 0 && spec->fill <= 1))
-    return phantom_scan_refuse (
-        error, N_ ("the part of the field that the object fills must lie from 0 to 1"));
-  if (spec->profile < 0 || spec->profile >= 1 || spec->wander < 0 || spec->wander >= 1)
-    return phantom_scan_refuse (error,
-                                N_ ("the beam's profile and wander must lie from 0 to below 1"));
-  if (spec->flicker < 0 || spec->flicker >= 0.5 || spec->zingers < 0 || spec->zingers > 1)
-    return phantom_scan_refuse (error,
-                                N_ ("flicker goes from 0 to below 0.5, and zingers from 0 to 1"));
-  if (fabs (spec->drift) >= 1 || spec->hardening < 0 || spec->hardening >= 1)
-    return phantom_scan_refuse (error, N_ ("the beam's drift and hardening must lie below 1"));
-  if (spec->n_dead > spec->n_columns * spec->n_rows)
-    return phantom_scan_refuse (error, N_ ("more dead pixels than pixels"));
-  if (!phantom_is_cone (spec) && spec->wobble_mm != 0)
-    return phantom_scan_refuse (error, N_ ("only a cone beam's source and detector wobble"));
-  if (!phantom_is_cone (spec))
-    return fabs (spec->tilt_deg) < 45
-           || phantom_scan_refuse (error, N_ ("the axis may be tilted by less than 45°"));
-  if (!(g->source_axis_mm > 0 && g->source_detector_mm >= g->source_axis_mm))
-    return phantom_scan_refuse (
-        error, N_ ("a cone beam needs the distances source to axis and source to detector, "
-                   "the second no less than the first"));
-  if (!(g->pixel_width_mm > 0 && g->pixel_height_mm > 0))
-    return phantom_scan_refuse (error, N_ ("a cone beam needs the detector's pixel size"));
-  if (spec->centre_unsaid)
-    return phantom_scan_refuse (error, N_ ("a cone beam's geometry says where its axis is"));
-  if (g->view_matrices || spec->tilt_deg != 0)
-    return phantom_scan_refuse (
-        error, N_ ("a cone beam turns about an upright axis; tilt the detector instead"));
-  for (guint k = 0; k < 3; k++)
-    if (!(fabs (g->detector_tilt_rad[k]) < (k < 2 ? G_PI / 4 : 2 * G_PI)))
-      return phantom_scan_refuse (error, N_ ("the detector may lean by less than 45°"));
-  if (!(spec->wobble_mm >= 0) || spec->wobble_mm > g->source_axis_mm / 10)
-    return phantom_scan_refuse (
-        error, N_ ("the wobble lies between 0 and a tenth of the distance source to axis"));
+  const gboolean cone = phantom_is_cone (spec);
+  const struct {
+    gboolean wrong;
+    const char *why;
+  } checks[] = {
+    { spec->n_columns == 0 || spec->n_rows == 0 || spec->n_views == 0,
+      N_ ("columns, rows and views must be at least 1") },
+    { (guint64) spec->n_columns * spec->n_rows > G_MAXINT32,
+      N_ ("a frame of more than 2³¹ pixels; take fewer columns or rows") },
+    { spec->attenuation < 0 || spec->photons < 0 || spec->rings < 0 || spec->dark_counts < 0,
+      N_ ("attenuation, photons, rings and the dark level cannot be negative") },
+    { !spec->logged && (spec->counts <= 0 || spec->counts + spec->dark_counts > FULL_SCALE),
+      N_ ("counts must be above 0, and with the dark level at most 65535") },
+    { !(spec->fill >= 0 && spec->fill <= 1),
+      N_ ("the part of the field that the object fills must lie from 0 to 1") },
+    { spec->profile < 0 || spec->profile >= 1 || spec->wander < 0 || spec->wander >= 1,
+      N_ ("the beam's profile and wander must lie from 0 to below 1") },
+    { spec->flicker < 0 || spec->flicker >= 0.5 || spec->zingers < 0 || spec->zingers > 1,
+      N_ ("flicker goes from 0 to below 0.5, and zingers from 0 to 1") },
+    { fabs (spec->drift) >= 1 || spec->hardening < 0 || spec->hardening >= 1,
+      N_ ("the beam's drift and hardening must lie below 1") },
+    { spec->n_dead > spec->n_columns * spec->n_rows, N_ ("more dead pixels than pixels") },
+    { !cone && spec->wobble_mm != 0, N_ ("only a cone beam's source and detector wobble") },
+    { !cone && !(fabs (spec->tilt_deg) < 45), N_ ("the axis may be tilted by less than 45°") },
+    { cone && !(g->source_axis_mm > 0 && g->source_detector_mm >= g->source_axis_mm),
+      N_ ("a cone beam needs the distances source to axis and source to detector, "
+          "the second no less than the first") },
+    { cone && !(g->pixel_width_mm > 0 && g->pixel_height_mm > 0),
+      N_ ("a cone beam needs the detector's pixel size") },
+    { cone && spec->centre_unsaid, N_ ("a cone beam's geometry says where its axis is") },
+    { cone && (g->view_matrices || spec->tilt_deg != 0),
+      N_ ("a cone beam turns about an upright axis; tilt the detector instead") },
+    { cone
+          && !(fabs (g->detector_tilt_rad[0]) < G_PI / 4
+               && fabs (g->detector_tilt_rad[1]) < G_PI / 4
+               && fabs (g->detector_tilt_rad[2]) < 2 * G_PI),
+      N_ ("the detector may lean by less than 45°") },
+    { cone && !(spec->wobble_mm >= 0 && spec->wobble_mm <= g->source_axis_mm / 10),
+      N_ ("the wobble lies between 0 and a tenth of the distance source to axis") },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (checks); i++)
+    if (checks[i].wrong)
+      return phantom_scan_refuse (error, checks[i].why);
   return TRUE;
 }
 
@@ -528,7 +525,7 @@ td_phantom_scan_new (const TdPhantomScan *spec, GError **error)
 {
   if (!phantom_scan_check (spec, error))
     return NULL;
-  TdPhantom *phantom = td_phantom_new (spec->phantom, error);
+  const TdPhantom *phantom = td_phantom_find (spec->phantom, error);
   if (!phantom)
     return NULL;
 

@@ -11,7 +11,7 @@
  * are borrowed until td_phantom_scan_new() returns.
  */
 typedef struct {
-  const char *phantom; /* a name that td_phantom_new() knows */
+  const char *phantom; /* a name that td_phantom_find() knows */
   guint n_columns, n_rows, n_views;
   double centre_px; /* of rotation, at the middle row; NAN: the detector's middle. Cone: where the
                        axis is seen at the middle row */

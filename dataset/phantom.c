@@ -68,11 +68,7 @@ static const TdShape boxes[] = {
   BOX (1, 0.3, -0.35, 0.2, 0.1, 0.05, 0.1, 75),
 };
 
-static const struct {
-  const char *name;
-  const TdShape *shapes;
-  guint n_shapes;
-} phantoms[] = {
+static const TdPhantom phantoms[] = {
   { "shepp-logan", shepp_logan, G_N_ELEMENTS (shepp_logan) },
   { "disc", disc, G_N_ELEMENTS (disc) },
   { "discs", discs, G_N_ELEMENTS (discs) },
@@ -82,18 +78,12 @@ static const struct {
   { "boxes", boxes, G_N_ELEMENTS (boxes) },
 };
 
-TdPhantom *
-td_phantom_new (const char *name, GError **error)
+const TdPhantom *
+td_phantom_find (const char *name, GError **error)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (phantoms); i++) {
-    if (g_strcmp0 (phantoms[i].name, name) != 0)
-      continue;
-    TdPhantom *phantom = g_new0 (TdPhantom, 1);
-    phantom->name = g_strdup (name);
-    phantom->shapes = g_memdup2 (phantoms[i].shapes, phantoms[i].n_shapes * sizeof (TdShape));
-    phantom->n_shapes = phantoms[i].n_shapes;
-    return phantom;
-  }
+  for (guint i = 0; i < G_N_ELEMENTS (phantoms); i++)
+    if (g_strcmp0 (phantoms[i].name, name) == 0)
+      return &phantoms[i];
 
   g_autoptr (GString) names = g_string_new (phantoms[0].name);
   for (guint i = 1; i < G_N_ELEMENTS (phantoms); i++)
@@ -101,16 +91,6 @@ td_phantom_new (const char *name, GError **error)
   return td_set_error_null (error, TD_ERROR_INVALID,
                             "There is no phantom called “%s”; the phantoms are %s",
                             name ? name : "", names->str);
-}
-
-void
-td_phantom_free (TdPhantom *phantom)
-{
-  if (!phantom)
-    return;
-  g_free (phantom->name);
-  g_free (phantom->shapes);
-  g_free (phantom);
 }
 
 /* ── Line integrals and slices ── */

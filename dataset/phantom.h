@@ -26,8 +26,8 @@ typedef struct {
 } TdShape;
 
 typedef struct {
-  char *name;
-  TdShape *shapes;
+  const char *name;
+  const TdShape *shapes;
   guint n_shapes;
 } TdPhantom;
 
@@ -40,9 +40,7 @@ typedef struct {
        "discs", "ellipsoids", "points", "boxes"
 
    NULL with @error, which lists the names. */
-TdPhantom *td_phantom_new (const char *name, GError **error);
-void td_phantom_free (TdPhantom *phantom);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdPhantom, td_phantom_free)
+const TdPhantom *td_phantom_find (const char *name, GError **error);
 
 /* Parallel beam: line integrals at @angle_rad into out[n_columns], at the height of @z_px pixels
    above the middle. A unit is @unit_px pixels: n_columns / 2, or more where the detector sees only

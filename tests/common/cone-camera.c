@@ -9,7 +9,7 @@
 float *
 td_cone_camera_expose (const TdConeCamera *camera)
 {
-  g_autoptr (TdPhantom) phantom = td_phantom_new (TD_CAMERA_PHANTOM, NULL);
+  const TdPhantom *phantom = td_phantom_find (TD_CAMERA_PHANTOM, NULL);
   float *views = g_new (float, (gsize) camera->n_views * camera->n_rows * camera->n_columns);
   float *out = views;
 
@@ -53,7 +53,7 @@ td_cone_camera_save (const TdConeCamera *camera, const float *views, const char 
 double
 td_cone_camera_error (const TdConeCamera *camera, TdEngine *engine, TdScan *scan, double voxel_mm)
 {
-  g_autoptr (TdPhantom) phantom = td_phantom_new (TD_CAMERA_PHANTOM, NULL);
+  const TdPhantom *phantom = td_phantom_find (TD_CAMERA_PHANTOM, NULL);
   g_autoptr (GError) error = NULL;
   double raised;
   if (!td_cone_scan_raised (td_scan_facts (scan), &raised, NULL))

@@ -31,7 +31,7 @@ make_scan (gboolean random, TdBackprojectTask *task, float *sinograms)
   if (random) {
     td_test_random (sinograms, ROWS * n, 5);
   } else {
-    g_autoptr (TdPhantom) phantom = td_phantom_new ("shepp-logan", NULL);
+    const TdPhantom *phantom = td_phantom_find ("shepp-logan", NULL);
     for (guint row = 0; row < ROWS; row++) {
       g_autofree float *one = td_truth_sinogram (phantom, task, ROWS, row);
       memcpy (sinograms + row * n, one, n * sizeof *one);

@@ -52,7 +52,7 @@ make_sinograms (Data data, const TdBackprojectTask *task, guint n_slices)
   if (data == ALTERNATING)
     alternate (out, rows, task->n_columns, &random);
   if (data == PHANTOM) {
-    g_autoptr (TdPhantom) phantom = td_phantom_new ("shepp-logan", NULL);
+    const TdPhantom *phantom = td_phantom_find ("shepp-logan", NULL);
     for (guint s = 0; s < n_slices; s++) {
       g_autofree float *one = td_truth_sinogram (phantom, task, 2 * n_slices, s + n_slices / 2);
       memcpy (out + bins / n_slices * s, one, bins / n_slices * sizeof *one);

@@ -267,7 +267,7 @@ static void
 check_phantom (guint n, guint n_views, double range_deg, double bound)
 {
   g_autoptr (TdDevice) host = td_device_open ("host", NULL);
-  g_autoptr (TdPhantom) phantom = td_phantom_new ("shepp-logan", NULL);
+  const TdPhantom *phantom = td_phantom_find ("shepp-logan", NULL);
   const TdFilter filter = { .kind = TD_FILTER_HANN, .cutoff = 1 };
   TdBackprojectTask task;
 

@@ -144,7 +144,7 @@ test_shepp_logan (gconstpointer data)
 {
   const Case *c = data;
   const guint n = 90, n_views = 111, n_rows = 3;
-  g_autoptr (TdPhantom) phantom = td_phantom_new ("shepp-logan", NULL);
+  const TdPhantom *phantom = td_phantom_find ("shepp-logan", NULL);
   TdBackprojectTask task;
   TdRecipe recipe;
   TdTestVolume volume;

@@ -947,7 +947,7 @@ check_sphere (TdGeometry *geometry, double range_rad, guint n_views)
   g_autoptr (GError) error = NULL;
   const guint n = 64;
   g_autofree double *angle = angles (n_views, range_rad);
-  g_autoptr (TdPhantom) phantom = td_phantom_new ("sphere", &error);
+  const TdPhantom *phantom = td_phantom_find ("sphere", &error);
   TdConeTask task;
   td_cone_task_init (&task, geometry, angle, n_views, n, n, &error);
   g_assert_no_error (error);

@@ -274,7 +274,7 @@ test_cone (void)
   make_cone (&spec);
   spec.centre_px = 110;
   g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, NULL);
-  g_autoptr (TdPhantom) phantom = td_phantom_new ("points", NULL);
+  const TdPhantom *phantom = td_phantom_find ("points", NULL);
   const TdGeometry *g = &td_scan_facts (scan)->geometry;
   g_autofree float *views = read_all (scan, TD_FRAME_PROJECTION, 5);
   const double unit_mm = 201 / 2.0 * 0.4 * 200 / 500, radius_px = 0.02 * 201 / 2;

@@ -415,7 +415,7 @@ static void
 test_phantom (gconstpointer id)
 {
   const Setup setup = { "phantom", 64, 48, 64, 64, 48, 0, { 0 }, 0, 0, 0, FALSE, 0 };
-  g_autoptr (TdPhantom) phantom = td_phantom_new ("ellipsoids", NULL);
+  const TdPhantom *phantom = td_phantom_find ("ellipsoids", NULL);
   g_autoptr (GError) error = NULL;
   Fixture f;
 
