@@ -129,7 +129,7 @@ gl_compile (GLenum kind, const char *name, GError **error)
 GLuint
 td_gl_program (const char *vertex, const char *fragment, GError **error)
 {
-  GLuint v = gl_compile (GL_VERTEX_SHADER, vertex, error);
+  GLuint v = td_gl_check (error) ? gl_compile (GL_VERTEX_SHADER, vertex, error) : 0;
   if (!v)
     return 0;
   GLuint f = gl_compile (GL_FRAGMENT_SHADER, fragment, error);

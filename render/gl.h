@@ -26,5 +26,5 @@ guint td_gl_volume_side_of (gboolean software, guint most, gboolean (*holds) (gu
 /* Binds @texture as texture 1, with @map in it. @held: the map that it holds already; -1: none. */
 void td_gl_bind_map (GLuint texture, TdColourMap map, int *held);
 /* Compiles the shaders of those names from the resources with the header that the context (desktop
-   or ES) wants. 0 with @error set. */
+   or ES) wants. 0 with @error set: they fail, or td_gl_check() does. */
 GLuint td_gl_program (const char *vertex, const char *fragment, GError **error);

@@ -4,14 +4,11 @@
 struct TdImageRenderer {
   GLuint program, vertex_array, map_texture;
   int map; /* the one that map_texture holds; -1: none */
-  GLint rect, texel, image, map_unit, size, window, bad, footprint, smooth_on;
 };
 
 TdImageRenderer *
 td_image_renderer_new (GError **error)
 {
-  if (!td_gl_check (error))
-    return NULL;
   GLuint program = td_gl_program ("image.vert", "image.frag", error);
   if (!program)
     return NULL;
@@ -19,15 +16,6 @@ td_image_renderer_new (GError **error)
 
   r->program = program;
   r->map = -1;
-  r->rect = glGetUniformLocation (program, "u_rect");
-  r->texel = glGetUniformLocation (program, "u_texel");
-  r->image = glGetUniformLocation (program, "u_image");
-  r->map_unit = glGetUniformLocation (program, "u_map");
-  r->size = glGetUniformLocation (program, "u_size");
-  r->window = glGetUniformLocation (program, "u_window");
-  r->bad = glGetUniformLocation (program, "u_bad");
-  r->footprint = glGetUniformLocation (program, "u_footprint");
-  r->smooth_on = glGetUniformLocation (program, "u_smooth");
   glGenVertexArrays (1, &r->vertex_array);
   glGenTextures (1, &r->map_texture);
   return r;
@@ -39,6 +27,12 @@ td_image_renderer_clear (TdImageRenderer *r, const TdStyle *style)
   glDisable (GL_SCISSOR_TEST);
   glClearColor (style->background[0], style->background[1], style->background[2], 1);
   glClear (GL_COLOR_BUFFER_BIT);
+}
+
+static GLint
+image_renderer_at (const TdImageRenderer *r, const char *name)
+{
+  return glGetUniformLocation (r->program, name);
 }
 
 /* Clip coordinates of the tile's corners: left, top, right and bottom. */
@@ -70,11 +64,12 @@ draw_tile (TdImageRenderer *r, const TdImage *image, const TdTile *tile, const T
   if (at[2] < -1 || at[0] > 1 || at[1] < -1 || at[3] > 1)
     return;
   glBindTexture (GL_TEXTURE_2D, tile->name);
-  glUniform4f (r->rect, at[0], at[1], at[2], at[3]);
-  glUniform4f (r->texel, (float) (tile->x - tile->left), (float) (tile->y - tile->top),
-               (float) (tile->x - tile->left + tile->width),
+  glUniform4f (image_renderer_at (r, "u_rect"), at[0], at[1], at[2], at[3]);
+  glUniform4f (image_renderer_at (r, "u_texel"), (float) (tile->x - tile->left),
+               (float) (tile->y - tile->top), (float) (tile->x - tile->left + tile->width),
                (float) (tile->y - tile->top + tile->height));
-  glUniform2i (r->size, (GLint) tile->texel_width, (GLint) tile->texel_height);
+  glUniform2i (image_renderer_at (r, "u_size"), (GLint) tile->texel_width,
+               (GLint) tile->texel_height);
   glDrawArrays (GL_TRIANGLE_STRIP, 0, 4);
 }
 
@@ -93,14 +88,15 @@ td_image_renderer_draw (TdImageRenderer *r, TdImageTexture *texture, const TdVie
   glUseProgram (r->program);
   glBindVertexArray (r->vertex_array);
   td_gl_bind_map (r->map_texture, style->map, &r->map);
-  glUniform1i (r->image, 0);
-  glUniform1i (r->map_unit, 1);
-  glUniform2f (r->window, (float) style->low, (float) (range > 0 ? 1 / range : 1e30));
-  glUniform3fv (r->bad, 1, style->bad_rgb);
+  glUniform1i (image_renderer_at (r, "u_image"), 0);
+  glUniform1i (image_renderer_at (r, "u_map"), 1);
+  glUniform2f (image_renderer_at (r, "u_window"), (float) style->low,
+               (float) (range > 0 ? 1 / range : 1e30));
+  glUniform3fv (image_renderer_at (r, "u_bad"), 1, style->bad_rgb);
   glUniform2f (
-      r->footprint, (float) texels,
+      image_renderer_at (r, "u_footprint"), (float) texels,
       (float) (image->height / image->extent_height / (td_view_zoom_down (view) * screen->scale)));
-  glUniform1i (r->smooth_on, style->smooth);
+  glUniform1i (image_renderer_at (r, "u_smooth"), style->smooth);
   if (span) {
     GLint from = (GLint) (span->from * screen->width + 0.5),
           to = (GLint) (span->to * screen->width + 0.5);

@@ -355,20 +355,15 @@ td_image_value (const TdImage *image, double column, double row, float *value)
 }
 
 gboolean
-td_image_statistics (const TdImage *image, double x, double y, double width, double height,
-                     TdImageStatistics *statistics)
+td_image_statistics_of (const float *values, gsize width, gsize height, gsize step,
+                        TdImageStatistics *statistics)
 {
-  const double sx = image->width / image->extent_width, sy = image->height / image->extent_height;
-  const guint left = (guint) CLAMP (floor (x * sx), 0, image->width);
-  const guint top = (guint) CLAMP (floor (y * sy), 0, image->height);
-  const guint right = (guint) CLAMP (ceil ((x + width) * sx), 0, image->width);
-  const guint bottom = (guint) CLAMP (ceil ((y + height) * sy), 0, image->height);
   TdImageStatistics s = { .minimum = INFINITY, .maximum = -INFINITY };
   double squares = 0;
 
-  for (guint row = top; row < bottom; row++)
-    for (guint column = left; column < right; column++) {
-      const double value = image->pixels[(gsize) row * image->width + column];
+  for (gsize row = 0; row < height; row++)
+    for (gsize column = 0; column < width; column++) {
+      const double value = values[row * step + column];
       if (!isfinite (value)) {
         s.n_bad++;
         continue;
@@ -384,6 +379,20 @@ td_image_statistics (const TdImage *image, double x, double y, double width, dou
   s.deviation = s.n > 1 ? sqrt (squares / (double) (s.n - 1)) : 0;
   *statistics = s;
   return s.n > 0;
+}
+
+gboolean
+td_image_statistics (const TdImage *image, double x, double y, double width, double height,
+                     TdImageStatistics *statistics)
+{
+  const double sx = image->width / image->extent_width, sy = image->height / image->extent_height;
+  const guint left = (guint) CLAMP (floor (x * sx), 0, image->width);
+  const guint top = (guint) CLAMP (floor (y * sy), 0, image->height);
+  const guint right = (guint) CLAMP (ceil ((x + width) * sx), left, image->width);
+  const guint bottom = (guint) CLAMP (ceil ((y + height) * sy), top, image->height);
+
+  return td_image_statistics_of (image->pixels + (gsize) top * image->width + left, right - left,
+                                 bottom - top, image->width, statistics);
 }
 
 TdImage *

@@ -51,6 +51,9 @@ typedef struct {
   double mean, deviation; /* deviation: sample standard deviation, 0 for fewer than two */
   double minimum, maximum;
 } TdImageStatistics;
+/* Of @height rows of @width values, each @step after the one before. FALSE: none is finite. */
+gboolean td_image_statistics_of (const float *values, gsize width, gsize height, gsize step,
+                                 TdImageStatistics *statistics);
 /* The box is in full-resolution pixels, and clipped to the picture. FALSE: nothing finite is in it.
  */
 gboolean td_image_statistics (const TdImage *image, double x, double y, double width, double height,

@@ -63,31 +63,12 @@ td_measure_profile (const TdMeasure *m, const TdImage *image, guint *n)
 }
 
 static gboolean
-measure_line (const TdMeasure *m, const TdImage *image, TdImageStatistics *s)
+measure_line (const TdMeasure *m, const TdImage *image, TdImageStatistics *statistics)
 {
   guint n;
   g_autofree float *values = td_measure_profile (m, image, &n);
-  double squares = 0;
 
-  *s = (TdImageStatistics) { .minimum = INFINITY, .maximum = -INFINITY };
-  for (guint i = 0; i < n; i++) {
-    if (!isfinite (values[i])) {
-      s->n_bad++;
-      continue;
-    }
-    s->n++;
-    s->mean += values[i];
-    s->minimum = fmin (s->minimum, values[i]);
-    s->maximum = fmax (s->maximum, values[i]);
-  }
-  if (s->n == 0)
-    return FALSE;
-  s->mean /= s->n;
-  for (guint i = 0; i < n; i++)
-    if (isfinite (values[i]))
-      squares += (values[i] - s->mean) * (values[i] - s->mean);
-  s->deviation = s->n > 1 ? sqrt (squares / (s->n - 1)) : 0;
-  return TRUE;
+  return td_image_statistics_of (values, n, 1, n, statistics);
 }
 
 static void

@@ -20,8 +20,6 @@ typedef struct {
 TdSpaceRenderer *
 td_space_renderer_new (GError **error)
 {
-  if (!td_gl_check (error))
-    return NULL;
   GLuint program = td_gl_program ("space.vert", "space.frag", error);
   if (!program)
     return NULL;

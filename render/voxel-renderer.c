@@ -16,8 +16,6 @@ struct TdVoxelRenderer {
 TdVoxelRenderer *
 td_voxel_renderer_new (GError **error)
 {
-  if (!td_gl_check (error))
-    return NULL;
   GLuint program = td_gl_program ("voxels.vert", "voxels.frag", error);
   if (!program)
     return NULL;
