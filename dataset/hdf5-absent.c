@@ -366,25 +366,6 @@ typedef struct {
   guint64 *covered; /* [frame]: samples that are mapped */
 } Mappings;
 
-/* The source's file: as it is named, in the folder of the file that maps, or beside it. */
-static char *
-source_path (const Mappings *m, const char *name)
-{
-  g_autofree char *base = g_path_get_basename (name);
-  char *path;
-
-  if (strcmp (name, ".") == 0)
-    return g_strdup (m->own);
-  path = g_path_is_absolute (name) ? g_strdup (name) : g_build_filename (m->folder, name, NULL);
-  if (td_h5_is_regular (path))
-    return path;
-  g_autofree char *beside = g_build_filename (m->folder, base, NULL);
-  if (!td_h5_is_regular (beside))
-    return path;
-  g_free (path);
-  return g_steal_pointer (&beside);
-}
-
 /* "%b" is the number of the block, "%%" a per cent sign. */
 static char *
 block_name (const char *pattern, guint64 block)
@@ -464,7 +445,8 @@ static gboolean
 check_file (Mappings *m, const char *file_name, const char *set_name, const Slab *from,
             const Slab *to, GError **error)
 {
-  g_autofree char *path = source_path (m, file_name);
+  g_autofree char *path
+      = strcmp (file_name, ".") == 0 ? g_strdup (m->own) : td_h5_linked_file (m->folder, file_name);
   const guint64 n = slab_length (to, m->along, m->absent->n);
   g_auto (TdH5Id) file = -1;
   g_auto (TdH5Id) source = -1;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "hdf5-util.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -479,46 +478,37 @@ set_missing (char **missing, char *what)
     g_free (what);
 }
 
-/* Where the file that a link names really is; NULL: nowhere. */
-static char *
-locate_file (hid_t location, const char *stated)
+char *
+td_h5_linked_file (const char *folder, const char *stated)
 {
-  g_autofree char *own = td_h5_file_name (location);
-  g_autofree char *folder = g_path_get_dirname (own);
   g_autofree char *base = g_path_get_basename (stated);
-  char *as_stated
+  g_autofree char *beside = g_build_filename (folder, base, NULL);
+  char *path
       = g_path_is_absolute (stated) ? g_strdup (stated) : g_build_filename (folder, stated, NULL);
-  char *beside;
 
-  if (td_h5_is_regular (as_stated))
-    return as_stated;
-  g_free (as_stated);
-  beside = g_build_filename (folder, base, NULL);
-  if (td_h5_is_regular (beside))
-    return beside;
-  g_free (beside);
-  return NULL;
+  if (td_h5_is_regular (path) || !td_h5_is_regular (beside))
+    return path;
+  g_free (path);
+  return g_steal_pointer (&beside);
 }
 
 static hid_t
 follow_external (hid_t location, const char *target_file, const char *target_path, guint hops,
                  char **missing)
 {
-  g_autofree char *path = locate_file (location, target_file);
-  g_autoptr (GError) error = NULL;
-  g_auto (TdH5Id) file = -1;
-  hid_t object;
+  g_autofree char *own = td_h5_file_name (location), *folder = g_path_get_dirname (own);
+  g_autofree char *path = td_h5_linked_file (folder, target_file);
 
-  if (!path) {
+  if (!td_h5_is_regular (path)) {
     set_missing (missing, td_message_packed ("the linked file “%s” is missing", target_file));
     return -1;
   }
-  file = td_h5_open (path, &error);
+  g_auto (TdH5Id) file = td_h5_open (path, NULL);
   if (file < 0) {
     set_missing (missing, td_message_packed ("the linked file “%s” is damaged", path));
     return -1;
   }
-  object = hdf5_link_resolve (file, target_path, hops + 1, missing);
+  const hid_t object = hdf5_link_resolve (file, target_path, hops + 1, missing);
   if (object < 0)
     set_missing (missing,
                  td_message_packed ("the linked file “%s” holds no “%s”", path, target_path));

@@ -34,6 +34,9 @@ hid_t td_h5_native_type (TdSampleType type);
 gboolean td_h5_is_regular (const char *path);
 /* Is it a regular file with an HDF5 signature? Asks the file and not the library. */
 gboolean td_h5_probe (const char *path);
+/* The file that another one in @folder names: as it is stated, else of that name beside it. Where
+   neither is there, as it is stated. (transfer full) */
+char *td_h5_linked_file (const char *folder, const char *stated);
 /* Read only and without file locks (scans lie on read-only and network disks). */
 hid_t td_h5_open (const char *path, GError **error);
 
