@@ -14,7 +14,6 @@
 #include "dataset/file-bytes.h"
 #include "dataset/json-text.h"
 #include "dataset/json-walk.h"
-#include "dataset/output.h"
 
 #define FORMAT "tomodesk-job"
 /* What the hash reads of a file's either end, and of how many files. */

@@ -7,11 +7,17 @@
 static const struct {
   const char *name;
   gsize size;
+  TdSampleKind kind;
+  double most;
 } sample_types[] = {
-  [TD_SAMPLE_UINT8] = { "uint8", 1 },     [TD_SAMPLE_INT8] = { "int8", 1 },
-  [TD_SAMPLE_UINT16] = { "uint16", 2 },   [TD_SAMPLE_INT16] = { "int16", 2 },
-  [TD_SAMPLE_UINT32] = { "uint32", 4 },   [TD_SAMPLE_INT32] = { "int32", 4 },
-  [TD_SAMPLE_FLOAT32] = { "float32", 4 }, [TD_SAMPLE_FLOAT64] = { "float64", 8 },
+  [TD_SAMPLE_UINT8] = { "uint8", 1, TD_SAMPLE_UNSIGNED, G_MAXUINT8 },
+  [TD_SAMPLE_INT8] = { "int8", 1, TD_SAMPLE_SIGNED, G_MAXINT8 },
+  [TD_SAMPLE_UINT16] = { "uint16", 2, TD_SAMPLE_UNSIGNED, G_MAXUINT16 },
+  [TD_SAMPLE_INT16] = { "int16", 2, TD_SAMPLE_SIGNED, G_MAXINT16 },
+  [TD_SAMPLE_UINT32] = { "uint32", 4, TD_SAMPLE_UNSIGNED, G_MAXUINT32 },
+  [TD_SAMPLE_INT32] = { "int32", 4, TD_SAMPLE_SIGNED, G_MAXINT32 },
+  [TD_SAMPLE_FLOAT32] = { "float32", 4, TD_SAMPLE_FLOAT, INFINITY },
+  [TD_SAMPLE_FLOAT64] = { "float64", 8, TD_SAMPLE_FLOAT, INFINITY },
 };
 
 gsize
@@ -42,17 +48,13 @@ td_sample_type_parse (const char *name, TdSampleType *type)
 double
 td_sample_most (TdSampleType type)
 {
-  switch (type) {
-  case TD_SAMPLE_UINT8: return G_MAXUINT8;
-  case TD_SAMPLE_INT8: return G_MAXINT8;
-  case TD_SAMPLE_UINT16: return G_MAXUINT16;
-  case TD_SAMPLE_INT16: return G_MAXINT16;
-  case TD_SAMPLE_UINT32: return G_MAXUINT32;
-  case TD_SAMPLE_INT32: return G_MAXINT32;
-  case TD_SAMPLE_FLOAT32:
-  case TD_SAMPLE_FLOAT64: break;
-  }
-  return INFINITY;
+  return sample_types[type].most;
+}
+
+TdSampleKind
+td_sample_kind (TdSampleType type)
+{
+  return sample_types[type].kind;
 }
 
 /* memcpy loads: files give no alignment, and compilers turn these loops into vector code. */

@@ -17,3 +17,5 @@ guint64 td_samples_from_float (TdSampleType type, double low, double gain, const
 /* "uint16", "uint8", "float32" …; FALSE if unknown. */
 gboolean td_sample_type_parse (const char *name, TdSampleType *type);
 double td_sample_most (TdSampleType type); /* the highest that an integer holds; INFINITY: floats */
+typedef enum { TD_SAMPLE_UNSIGNED, TD_SAMPLE_SIGNED, TD_SAMPLE_FLOAT } TdSampleKind;
+TdSampleKind td_sample_kind (TdSampleType type);

@@ -183,19 +183,6 @@ profile_decide (const Profile *p, const char **why)
   return TD_SCAN_VALUES_FOUND;
 }
 
-static gboolean
-scan_holds_floats (const TdScanFacts *facts)
-{
-  return facts->sample_type == TD_SAMPLE_FLOAT32 || facts->sample_type == TD_SAMPLE_FLOAT64;
-}
-
-static gboolean
-scan_holds_unsigned (const TdScanFacts *facts)
-{
-  return facts->sample_type == TD_SAMPLE_UINT8 || facts->sample_type == TD_SAMPLE_UINT16
-         || facts->sample_type == TD_SAMPLE_UINT32;
-}
-
 /* What the samples look like, with a note. */
 static gboolean
 values_look (TdScan *scan, const Profile *profile, GError **error)
@@ -204,7 +191,7 @@ values_look (TdScan *scan, const Profile *profile, GError **error)
   const char *why = NULL;
   TdScanValues values = profile_decide (profile, &why);
 
-  if (!scan_holds_floats (facts)
+  if (td_sample_kind (facts->sample_type) != TD_SAMPLE_FLOAT
       && !(values == TD_SCAN_VALUES_ATTENUATIONS && profile->nil >= 0.1 && profile->low < 0))
     return TRUE;
   if (values == TD_SCAN_VALUES_FOUND)
@@ -255,11 +242,12 @@ td_scan_take_values (TdScan *scan, TdScanValues stated, GCancellable *cancellabl
   if (stated != TD_SCAN_VALUES_FOUND)
     facts->transmission_logged = stated == TD_SCAN_VALUES_ATTENUATIONS;
   const gboolean measured = facts->n_flats > 0 && !(facts->white_level > 0);
-  if (facts->transmission_logged || measured || scan_holds_unsigned (facts))
+  if (facts->transmission_logged || measured
+      || td_sample_kind (facts->sample_type) == TD_SAMPLE_UNSIGNED)
     return TRUE;
   if (facts->n_columns < LEAST_COLUMNS) {
     if (facts->n_flats == 0 && stated == TD_SCAN_VALUES_FOUND && !scan->values_stated
-        && scan_holds_floats (facts))
+        && td_sample_kind (facts->sample_type) == TD_SAMPLE_FLOAT)
       td_scan_note (scan,
                     "There are no flats; %u columns are too few to tell: the values are taken "
                     "as transmissions ({values} states it otherwise).",

@@ -10,6 +10,7 @@
 #include "error.h"
 #include "file-bytes.h"
 #include "sample.h"
+#include "tiff-save.h"
 
 #define MAX_SIDE 1048576u
 
@@ -113,22 +114,11 @@ td_tiff_probe (const char *path)
 static gboolean
 sample_type_of (guint bits, guint format, TdSampleType *type)
 {
-  static const struct {
-    guint8 bits, format, type;
-  } known[] = {
-    { 8, SAMPLEFORMAT_UINT, TD_SAMPLE_UINT8 },      { 8, SAMPLEFORMAT_INT, TD_SAMPLE_INT8 },
-    { 16, SAMPLEFORMAT_UINT, TD_SAMPLE_UINT16 },    { 16, SAMPLEFORMAT_INT, TD_SAMPLE_INT16 },
-    { 32, SAMPLEFORMAT_UINT, TD_SAMPLE_UINT32 },    { 32, SAMPLEFORMAT_INT, TD_SAMPLE_INT32 },
-    { 32, SAMPLEFORMAT_IEEEFP, TD_SAMPLE_FLOAT32 }, { 64, SAMPLEFORMAT_IEEEFP, TD_SAMPLE_FLOAT64 },
-  };
-
   if (format == SAMPLEFORMAT_VOID)
     format = SAMPLEFORMAT_UINT;
-  for (guint i = 0; i < G_N_ELEMENTS (known); i++)
-    if (known[i].bits == bits && known[i].format == format) {
-      *type = known[i].type;
+  for (*type = TD_SAMPLE_UINT8; *type <= TD_SAMPLE_FLOAT64; (*type)++)
+    if (8 * td_sample_size (*type) == bits && td_tiff_save_sample_format (*type) == format)
       return TRUE;
-    }
   return FALSE;
 }
 
@@ -158,10 +148,8 @@ check_colours (TdTiff *tiff, GError **error)
     return tiff_fail (tiff, error, TD_ERROR_UNSUPPORTED,
                       N_ ("is a colour image of %u channels; save it with one channel (grey)"),
                       samples);
-  tiff->layout.inverted
-      = photometric == PHOTOMETRIC_MINISWHITE
-        && (tiff->layout.type == TD_SAMPLE_UINT8 || tiff->layout.type == TD_SAMPLE_UINT16
-            || tiff->layout.type == TD_SAMPLE_UINT32);
+  tiff->layout.inverted = photometric == PHOTOMETRIC_MINISWHITE
+                          && td_sample_kind (tiff->layout.type) == TD_SAMPLE_UNSIGNED;
   tiff->layout.coloured = photometric == PHOTOMETRIC_PALETTE && tiff_is_coloured (tiff);
   return TRUE;
 }
@@ -878,8 +866,7 @@ td_tiff_read_rows (TdTiff *tiff, const TdTiffRows *rows, GError **error)
     return FALSE;
   if (tiff->layout.inverted) {
     float *values = rows->to.values;
-    float largest
-        = (float) ((G_GUINT64_CONSTANT (1) << 8 * td_sample_size (tiff->layout.type)) - 1);
+    const float largest = (float) td_sample_most (tiff->layout.type);
 
     for (gsize row = 0; row < rows->n_rows; row++)
       for (gsize i = 0; i < tiff->layout.width; i++)

@@ -11,6 +11,7 @@
 #include "config.h"
 #include "file-bytes.h"
 #include "output.h"
+#include "sample.h"
 
 #define SOFTWARE "Tomodesk " TD_VERSION
 #define ALIGNMENT 16u
@@ -68,17 +69,14 @@ tiff_save_align (guint64 *offset)
   *offset = (*offset + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-static guint
-sample_format (TdSampleType type)
+guint
+td_tiff_save_sample_format (TdSampleType type)
 {
-  switch (type) {
-  case TD_SAMPLE_FLOAT32:
-  case TD_SAMPLE_FLOAT64: return SAMPLEFORMAT_IEEEFP;
-  case TD_SAMPLE_INT8:
-  case TD_SAMPLE_INT16:
-  case TD_SAMPLE_INT32: return SAMPLEFORMAT_INT;
-  default: return SAMPLEFORMAT_UINT;
-  }
+  static const guint formats[] = { [TD_SAMPLE_UNSIGNED] = SAMPLEFORMAT_UINT,
+                                   [TD_SAMPLE_SIGNED] = SAMPLEFORMAT_INT,
+                                   [TD_SAMPLE_FLOAT] = SAMPLEFORMAT_IEEEFP };
+
+  return formats[td_sample_kind (type)];
 }
 
 /* Pixels per centimetre as a fraction. */
@@ -135,7 +133,8 @@ put_directory (TdTiffSave *save, const TdTiffImage *image, guint number, GByteAr
   if (sized)
     put_entry (bytes, big, TIFFTAG_RESOLUTIONUNIT, TIFF_SHORT, 1, RESUNIT_CENTIMETER, 2);
   put_entry (bytes, big, TIFFTAG_SOFTWARE, TIFF_ASCII, sizeof SOFTWARE, software_at, offset_size);
-  put_entry (bytes, big, TIFFTAG_SAMPLEFORMAT, TIFF_SHORT, 1, sample_format (image->type), 2);
+  put_entry (bytes, big, TIFFTAG_SAMPLEFORMAT, TIFF_SHORT, 1,
+             td_tiff_save_sample_format (image->type), 2);
   tiff_save_put (bytes, last ? 0 : save->directories_at + (number + 1) * save->directory_bytes,
                  offset_size);
   return described_at;

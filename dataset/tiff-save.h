@@ -39,6 +39,8 @@ gboolean td_tiff_save_close (TdTiffSave *save, GError **error); /* frees too */
 void td_tiff_save_free (TdTiffSave *save);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdTiffSave, td_tiff_save_free)
 
+guint td_tiff_save_sample_format (TdSampleType type); /* libtiff's SAMPLEFORMAT_ */
+
 /* One image, one file. */
 gboolean td_tiff_save_single (const char *path, const char *name, const TdTiffImage *image,
                               const void *samples, GError **error);
