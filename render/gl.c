@@ -13,8 +13,9 @@ G_DEFINE_QUARK (td-render-error, td_render_error)
 
 #define FAIL(error, ...) g_set_error (error, TD_RENDER_ERROR, 0, __VA_ARGS__)
 
-gboolean
-td_gl_check (GError **error)
+/* FALSE with a sentence when the current context is older than OpenGL 3.3 or OpenGL ES 3.0. */
+static gboolean
+gl_check (GError **error)
 {
   int version = epoxy_gl_version ();
   gboolean desktop = epoxy_is_desktop_gl ();
@@ -84,7 +85,7 @@ td_gl_volume_side (void)
 {
   GLint most = 0;
 
-  if (!td_gl_check (NULL))
+  if (!gl_check (NULL))
     return TD_GL_SOFTWARE_SIDE;
   glGetIntegerv (GL_MAX_3D_TEXTURE_SIZE, &most);
   return td_gl_volume_side_of (td_gl_is_software (), (guint) MAX (most, 0), gl_holds_volume);
@@ -129,7 +130,7 @@ gl_compile (GLenum kind, const char *name, GError **error)
 GLuint
 td_gl_program (const char *vertex, const char *fragment, GError **error)
 {
-  GLuint v = td_gl_check (error) ? gl_compile (GL_VERTEX_SHADER, vertex, error) : 0;
+  GLuint v = gl_check (error) ? gl_compile (GL_VERTEX_SHADER, vertex, error) : 0;
   if (!v)
     return 0;
   GLuint f = gl_compile (GL_FRAGMENT_SHADER, fragment, error);

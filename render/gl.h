@@ -10,8 +10,6 @@
 #define TD_RENDER_ERROR (td_render_error_quark ())
 GQuark td_render_error_quark (void);
 
-/* FALSE with a sentence when the current context is older than OpenGL 3.3 or OpenGL ES 3.0. */
-gboolean td_gl_check (GError **error);
 /* The current context's pictures are drawn by the processor. */
 gboolean td_gl_is_software (void);
 /* How many voxels the longest side of a volume may have that is looked at from outside. A card
@@ -26,5 +24,6 @@ guint td_gl_volume_side_of (gboolean software, guint most, gboolean (*holds) (gu
 /* Binds @texture as texture 1, with @map in it. @held: the map that it holds already; -1: none. */
 void td_gl_bind_map (GLuint texture, TdColourMap map, int *held);
 /* Compiles the shaders of those names from the resources with the header that the context (desktop
-   or ES) wants. 0 with @error set: they fail, or td_gl_check() does. */
+   or ES) wants. 0 with @error set: they fail, or the context
+   is older than OpenGL 3.3 or OpenGL ES 3.0. */
 GLuint td_gl_program (const char *vertex, const char *fragment, GError **error);

@@ -62,15 +62,6 @@ td_measure_profile (const TdMeasure *m, const TdImage *image, guint *n)
   return values;
 }
 
-static gboolean
-measure_line (const TdMeasure *m, const TdImage *image, TdImageStatistics *statistics)
-{
-  guint n;
-  g_autofree float *values = td_measure_profile (m, image, &n);
-
-  return td_image_statistics_of (values, n, 1, n, statistics);
-}
-
 static void
 measure_region (const TdMeasure *m, const TdImage *image, TdMeasured *measured)
 {
@@ -95,10 +86,13 @@ td_measure_take (const TdMeasure *m, const TdImage *image, TdMeasured *measured)
   switch (m->kind) {
   case TD_MEASURE_DISTANCE: measured->length_px = measure_length (m); break;
   case TD_MEASURE_ANGLE: measured->angle_deg = measure_angle (m); break;
-  case TD_MEASURE_LINE:
+  case TD_MEASURE_LINE: {
+    guint n;
+    g_autofree float *values = td_measure_profile (m, image, &n);
     measured->length_px = measure_length (m);
-    measured->has_values = measure_line (m, image, &measured->statistics);
+    measured->has_values = td_image_statistics_of (values, n, 1, n, &measured->statistics);
     break;
+  }
   case TD_MEASURE_REGION: measure_region (m, image, measured); break;
   }
 }
