@@ -13,7 +13,6 @@
 #include "compute/methods/methods.h"
 #include "dataset/error.h"
 #include "job-file.h"
-#include "line-fit.h"
 #include "model.h"
 #include "mpi-limit.h"
 #include "mpi-util.h"
@@ -295,12 +294,13 @@ benchmark_network (Benchmark *benchmark)
 /* The fields of a stage: its seconds, its units, the machine's cost. */
 typedef struct {
   gsize took, units, cost;
+  gboolean (*counts) (const Timed *); /* NULL: all do */
 } Stage;
 
-#define STAGE(took, units, cost)                                                                   \
+#define STAGE(took, units, cost, counts)                                                           \
   {                                                                                                \
     G_STRUCT_OFFSET (TdPipelineTimes, took), G_STRUCT_OFFSET (TdModelTimes, units),                \
-        G_STRUCT_OFFSET (TdModelMachine, cost)                                                     \
+        G_STRUCT_OFFSET (TdModelMachine, cost), counts                                             \
   }
 
 /* Jobs that count for a stage. Kernels take many slices at once: of a low volume no rank has as
@@ -329,58 +329,6 @@ timed_has_turns (const Timed *timed)
   return timed_is_high (timed) && !td_model_groups_follow (&timed->problem, timed->columns);
 }
 
-static void
-benchmark_fit_stage (Benchmark *benchmark, const Stage *stage, gboolean (*counts) (const Timed *))
-{
-  TdLineSample samples[MOST_SAMPLES];
-  guint n = 0;
-
-  for (guint i = 0; i < benchmark->n_timed; i++) {
-    const Timed *timed = &benchmark->timed[i];
-    const double seconds = *(const double *) ((const char *) &timed->took + stage->took);
-    const double units = *(const double *) ((const char *) &timed->units + stage->units);
-    if (seconds > 0 && units > 0 && (!counts || counts (timed)))
-      samples[n++] = (TdLineSample) { units, seconds };
-  }
-  if (n > 0)
-    *(TdModelCost *) ((char *) &benchmark->machine + stage->cost) = td_line_through (samples, n);
-}
-
-/* Files of slices. Those that several ranks add up have a cost of their own: memory is busy then.
- */
-static void
-benchmark_fit_files (Benchmark *benchmark, gboolean added, TdModelCost *cost)
-{
-  TdLineSample samples[MOST_SAMPLES];
-  guint n = 0;
-
-  for (guint i = 0; i < benchmark->n_timed; i++) {
-    const Timed *timed = &benchmark->timed[i];
-    const guint files = timed->problem.nz;
-    if (timed->problem.stack && timed->took.store > 0 && added == (timed->columns > 1))
-      samples[n++] = (TdLineSample) { timed->units.store / files, timed->took.store / files };
-  }
-  if (n > 0)
-    *cost = td_line_through (samples, n);
-}
-
-/* Both ways through a link count. */
-static void
-benchmark_fit_link (Benchmark *benchmark)
-{
-  TdLineSample samples[MOST_SAMPLES];
-  guint n = 0;
-
-  for (guint i = 0; i < benchmark->n_timed; i++) {
-    const Timed *timed = &benchmark->timed[i];
-    if (timed->took.transfer > 0)
-      samples[n++]
-          = (TdLineSample) { timed->units.upload + timed->units.download, timed->took.transfer };
-  }
-  if (n > 0)
-    benchmark->machine.link = td_line_through (samples, n);
-}
-
 /* Of the mode *slab*: there ranks wait for each other once, at the end. */
 static gboolean
 timed_is_slab (const Timed *timed)
@@ -388,20 +336,59 @@ timed_is_slab (const Timed *timed)
   return timed->way->mode == TD_CLUSTER_SLAB;
 }
 
-/* Larger views take longer until the first kernel runs. */
+/* What a job says of a cost. Nothing: 0 units, or 0 seconds. */
+typedef TdLineSample (*TakeSample) (const Timed *timed, gconstpointer user);
+
 static void
-benchmark_fit_start (Benchmark *benchmark)
+benchmark_fit_cost (const Benchmark *benchmark, TakeSample take, gconstpointer user,
+                    TdModelCost *cost)
 {
   TdLineSample samples[MOST_SAMPLES];
   guint n = 0;
 
-  for (guint i = 0; i < benchmark->n_timed; i++)
-    if (timed_is_slab (&benchmark->timed[i]))
-      samples[n++] = (TdLineSample) { benchmark->timed[i].problem.n_columns,
-                                      benchmark->timed[i].took.start };
-  const TdModelCost start = td_line_through (samples, n);
-  benchmark->machine.start_s = start.c;
-  benchmark->machine.widening_s = start.m;
+  for (guint i = 0; i < benchmark->n_timed; i++) {
+    samples[n] = take (&benchmark->timed[i], user);
+    n += samples[n].n > 0 && samples[n].seconds > 0;
+  }
+  if (n > 0)
+    *cost = td_line_through (samples, n);
+}
+
+static TdLineSample
+stage_sample (const Timed *timed, gconstpointer user)
+{
+  const Stage *stage = user;
+
+  if (stage->counts && !stage->counts (timed))
+    return (TdLineSample) { 0 };
+  return (TdLineSample) { G_STRUCT_MEMBER (double, &timed->units, stage->units),
+                          G_STRUCT_MEMBER (double, &timed->took, stage->took) };
+}
+
+/* Files of slices. Those that several ranks add up have a cost of their own: memory is busy then.
+   @added: (nullable): these. */
+static TdLineSample
+slice_file_sample (const Timed *timed, gconstpointer added)
+{
+  const guint files = timed->problem.nz;
+
+  if (!timed->problem.stack || (added != NULL) != (timed->columns > 1))
+    return (TdLineSample) { 0 };
+  return (TdLineSample) { timed->units.store / files, timed->took.store / files };
+}
+
+/* Both ways through a link count. */
+static TdLineSample
+link_sample (const Timed *timed, gconstpointer user)
+{
+  return (TdLineSample) { timed->units.upload + timed->units.download, timed->took.transfer };
+}
+
+/* Larger views take longer until the first kernel runs. */
+static TdLineSample
+start_sample (const Timed *timed, gconstpointer user)
+{
+  return (TdLineSample) { timed_is_slab (timed) ? timed->problem.n_columns : 0, timed->took.start };
 }
 
 /* Fits the part of the shorter stages that the longest one does not hide: the predicted times of
@@ -458,34 +445,36 @@ benchmark_add_first_start (Benchmark *benchmark)
 static void
 benchmark_fit (Benchmark *benchmark)
 {
-  static const struct {
-    Stage stage;
-    gboolean (*counts) (const Timed *); /* NULL: all do */
-  } stages[] = {
-    { STAGE (read, load, load), NULL },
-    { STAGE (filter, filter, filter), NULL },
-    { STAGE (back_project, back_project, update), timed_has_turns },
-    { STAGE (back_project, back_project, group), timed_has_groups },
-    { STAGE (reduce, reduce, reduce), NULL },
-    { STAGE (store, store, store), timed_is_file },
+  static const Stage stages[] = {
+    STAGE (read, load, load, NULL),
+    STAGE (filter, filter, filter, NULL),
+    STAGE (back_project, back_project, update, timed_has_turns),
+    STAGE (back_project, back_project, group, timed_has_groups),
+    STAGE (reduce, reduce, reduce, NULL),
+    STAGE (store, store, store, timed_is_file),
   };
-  static const Stage gather = STAGE (gather, gather, copy);
+  static const Stage gather = STAGE (gather, gather, copy, NULL);
+  TdModelMachine *machine = &benchmark->machine;
+  TdModelCost start = { 0 };
 
   for (guint i = 0; i < benchmark->n_timed; i++) {
     Timed *timed = &benchmark->timed[i];
-    td_model_units (&benchmark->machine, &timed->problem, timed->way->mode, timed->rows,
-                    timed->columns, &timed->units);
+    td_model_units (machine, &timed->problem, timed->way->mode, timed->rows, timed->columns,
+                    &timed->units);
   }
   for (guint i = 0; i < G_N_ELEMENTS (stages); i++)
-    benchmark_fit_stage (benchmark, &stages[i].stage, stages[i].counts);
-  benchmark_fit_files (benchmark, FALSE, &benchmark->machine.stack);
-  benchmark_fit_files (benchmark, TRUE, &benchmark->machine.added);
-  benchmark_fit_link (benchmark);
+    benchmark_fit_cost (benchmark, stage_sample, &stages[i],
+                        &G_STRUCT_MEMBER (TdModelCost, machine, stages[i].cost));
+  benchmark_fit_cost (benchmark, slice_file_sample, NULL, &machine->stack);
+  benchmark_fit_cost (benchmark, slice_file_sample, benchmark, &machine->added);
+  benchmark_fit_cost (benchmark, link_sample, NULL, &machine->link);
   if (benchmark->n_nodes > 1)
     benchmark_network (benchmark);
   else
-    benchmark_fit_stage (benchmark, &gather, NULL);
-  benchmark_fit_start (benchmark);
+    benchmark_fit_cost (benchmark, stage_sample, &gather, &machine->copy);
+  benchmark_fit_cost (benchmark, start_sample, NULL, &start);
+  machine->start_s = start.c;
+  machine->widening_s = start.m;
   benchmark_fit_overlap (benchmark);
   benchmark_add_first_start (benchmark);
 }
@@ -525,21 +514,15 @@ benchmark_open (Benchmark *benchmark, GError **error)
   return TRUE;
 }
 
-/* The folder is the jobs' one. What runs here has a folder of its own in it. */
-static gboolean
-benchmark_begin (const char *folder, int rank, GError **error)
-{
-  if (rank != 0 || g_mkdir_with_parents (folder, 0700) == 0)
-    return benchmark_agree (TRUE, error);
-  td_set_error (error, TD_ERROR_IO, "“%s” cannot be written", folder);
-  return benchmark_agree (FALSE, error);
-}
-
 static gboolean
 benchmark_all (Benchmark *benchmark, GError **error)
 {
+  const char *folder = benchmark->folder; /* in the jobs' one */
   gboolean ok = benchmark_open (benchmark, error)
-                && benchmark_begin (benchmark->folder, benchmark->rank, error);
+                && benchmark_agree (
+                    benchmark->rank != 0 || g_mkdir_with_parents (folder, 0700) == 0
+                        || td_set_error (error, TD_ERROR_IO, "“%s” cannot be written", folder),
+                    error);
 
   const Size *sizes = benchmark->machine.shared > 0 ? cpu_sizes : gpu_sizes;
 

@@ -2,54 +2,45 @@
 #include "model.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "dataset/error.h"
+#include "dataset/sort.h"
 #include "dataset/text-file.h"
 #include "grid.h"
 
 /* ── Machines ── */
 
-static const struct {
+typedef struct {
   const char *name;
   gsize offset;
-  const char *unit;
-} model_costs[] = {
-  { "load", G_STRUCT_OFFSET (TdModelMachine, load), "byte" },
-  { "filter", G_STRUCT_OFFSET (TdModelMachine, filter), "byte" },
-  { "copy", G_STRUCT_OFFSET (TdModelMachine, copy), "byte" },
-  { "network", G_STRUCT_OFFSET (TdModelMachine, network), "byte" },
-  { "update", G_STRUCT_OFFSET (TdModelMachine, update), "update" },
-  { "group", G_STRUCT_OFFSET (TdModelMachine, group), "update" },
-  { "link", G_STRUCT_OFFSET (TdModelMachine, link), "byte" },
-  { "reduce", G_STRUCT_OFFSET (TdModelMachine, reduce), "byte" },
-  { "store", G_STRUCT_OFFSET (TdModelMachine, store), "byte" },
-  { "stack", G_STRUCT_OFFSET (TdModelMachine, stack), "byte" },
-  { "added", G_STRUCT_OFFSET (TdModelMachine, added), "byte" },
+  const char *unit; /* of costs */
+} Field;
+
+#define FIELD(member) G_STRUCT_OFFSET (TdModelMachine, member)
+
+static const Field model_costs[] = {
+  { "load", FIELD (load), "byte" },       { "filter", FIELD (filter), "byte" },
+  { "copy", FIELD (copy), "byte" },       { "network", FIELD (network), "byte" },
+  { "update", FIELD (update), "update" }, { "group", FIELD (group), "update" },
+  { "link", FIELD (link), "byte" },       { "reduce", FIELD (reduce), "byte" },
+  { "store", FIELD (store), "byte" },     { "stack", FIELD (stack), "byte" },
+  { "added", FIELD (added), "byte" },
 };
 
-static const struct {
-  const char *name;
-  gsize offset;
-} model_numbers[] = {
-  { "memory", G_STRUCT_OFFSET (TdModelMachine, memory_bytes) },
-  { "column", G_STRUCT_OFFSET (TdModelMachine, column) },
-  { "overlap", G_STRUCT_OFFSET (TdModelMachine, overlap) },
-  { "start", G_STRUCT_OFFSET (TdModelMachine, start_s) },
-  { "widening", G_STRUCT_OFFSET (TdModelMachine, widening_s) },
-  { "queue", G_STRUCT_OFFSET (TdModelMachine, queue_s) },
-  { "shared", G_STRUCT_OFFSET (TdModelMachine, shared) },
-  { "apart", G_STRUCT_OFFSET (TdModelMachine, apart) },
+static const Field model_numbers[] = {
+  { "memory", FIELD (memory_bytes) }, { "column", FIELD (column) },
+  { "overlap", FIELD (overlap) },     { "start", FIELD (start_s) },
+  { "widening", FIELD (widening_s) }, { "queue", FIELD (queue_s) },
+  { "shared", FIELD (shared) },       { "apart", FIELD (apart) },
 };
 
-static const struct {
-  const char *name;
-  gsize offset;
-} model_counts[] = {
-  { "nodes", G_STRUCT_OFFSET (TdModelMachine, nodes) },
-  { "gpu", G_STRUCT_OFFSET (TdModelMachine, ranks) },
-  { "ranks", G_STRUCT_OFFSET (TdModelMachine, ranks) },
-  { "links", G_STRUCT_OFFSET (TdModelMachine, links) },
+static const Field model_counts[] = {
+  { "nodes", FIELD (nodes) },
+  { "gpu", FIELD (ranks) },
+  { "ranks", FIELD (ranks) },
+  { "links", FIELD (links) },
 };
 
 /* abci: section 5.1 and Table 5. Two links of 11.9 GB/s, 8 GB reduced in 2.7 s and 28.5 GB/s to
@@ -110,14 +101,16 @@ model_take_word (TdModelMachine *machine, const char *key, const char *value)
 
   for (guint i = 0; i < G_N_ELEMENTS (model_costs); i++)
     if (strcmp (key, model_costs[i].name) == 0)
-      return model_parse_cost (value, (TdModelCost *) ((char *) machine + model_costs[i].offset));
+      return model_parse_cost (value,
+                               &G_STRUCT_MEMBER (TdModelCost, machine, model_costs[i].offset));
   for (guint i = 0; i < G_N_ELEMENTS (model_numbers); i++)
     if (strcmp (key, model_numbers[i].name) == 0)
-      return model_parse_number (value, (double *) ((char *) machine + model_numbers[i].offset));
+      return model_parse_number (value,
+                                 &G_STRUCT_MEMBER (double, machine, model_numbers[i].offset));
   for (guint i = 0; i < G_N_ELEMENTS (model_counts); i++)
     if (strcmp (key, model_counts[i].name) == 0 && model_parse_number (value, &number)
         && number >= 1 && number <= 1e6 && number == floor (number)) {
-      *(guint *) ((char *) machine + model_counts[i].offset) = (guint) number;
+      G_STRUCT_MEMBER (guint, machine, model_counts[i].offset) = (guint) number;
       return TRUE;
     }
   return FALSE;
@@ -181,10 +174,9 @@ td_model_machine_words (const TdModelMachine *machine)
                           machine->links);
   for (guint i = 0; i < G_N_ELEMENTS (model_numbers); i++)
     g_string_append_printf (text, " %s:%.9g", model_numbers[i].name,
-                            *(const double *) ((const char *) machine + model_numbers[i].offset));
+                            G_STRUCT_MEMBER (double, machine, model_numbers[i].offset));
   for (guint i = 0; i < G_N_ELEMENTS (model_costs); i++) {
-    const TdModelCost *cost
-        = (const TdModelCost *) ((const char *) machine + model_costs[i].offset);
+    const TdModelCost *cost = &G_STRUCT_MEMBER (TdModelCost, machine, model_costs[i].offset);
     if (cost->m > 0)
       g_string_append_printf (text, " %s:%.9f+%.6g", model_costs[i].name, cost->c, 1 / cost->m);
   }
@@ -200,8 +192,7 @@ td_model_machine_describe (const TdModelMachine *machine)
                           machine->nodes, machine->ranks, machine->memory_bytes * 1e-9,
                           machine->links);
   for (guint i = 0; i < G_N_ELEMENTS (model_costs); i++) {
-    const TdModelCost *cost
-        = (const TdModelCost *) ((const char *) machine + model_costs[i].offset);
+    const TdModelCost *cost = &G_STRUCT_MEMBER (TdModelCost, machine, model_costs[i].offset);
     if (cost->m > 0)
       g_string_append_printf (text, "%-8s %.3g s + %.3g s a %s\n", model_costs[i].name, cost->c,
                               cost->m, model_costs[i].unit);
@@ -495,7 +486,7 @@ td_model_units (const TdModelMachine *machine, const TdModelProblem *problem, Td
 
   one.column = one.overlap = one.start_s = one.widening_s = one.queue_s = 0;
   for (guint i = 0; i < G_N_ELEMENTS (model_costs); i++)
-    *(TdModelCost *) ((char *) &one + model_costs[i].offset) = (TdModelCost) { 0, 1 };
+    G_STRUCT_MEMBER (TdModelCost, &one, model_costs[i].offset) = (TdModelCost) { 0, 1 };
   td_model_predict (&one, problem, mode, rows, columns, units);
   if (mode == TD_CLUSTER_IFDK) /* which counts the upload, too */
     units->back_project -= units->upload;
@@ -530,4 +521,66 @@ td_model_grids (const TdModelMachine *machine, const TdModelProblem *problem, Td
   }
   g_array_sort (grids, compare_grids);
   return grids;
+}
+
+/* ── Lines ── */
+
+/* A sample that is so many times as far from the line as half of them are has been disturbed. */
+#define OUTLIER 3
+/* Fits of a line, each without the last one's outliers. */
+#define FITS 3
+
+/* Least squares of relative errors; c is not negative. */
+static TdModelCost
+line_fit (const TdLineSample *samples, guint n)
+{
+  double w = 0, wx = 0, wy = 0, wxx = 0, wxy = 0;
+
+  for (guint i = 0; i < n; i++) {
+    const double weight = 1 / (samples[i].seconds * samples[i].seconds);
+    w += weight;
+    wx += weight * samples[i].n;
+    wy += weight * samples[i].seconds;
+    wxx += weight * samples[i].n * samples[i].n;
+    wxy += weight * samples[i].n * samples[i].seconds;
+  }
+  const double spread = w * wxx - wx * wx;
+  const double m = spread > 1e-9 * w * wxx ? (w * wxy - wx * wy) / spread : 0;
+  const double c = (wy - m * wx) / w;
+  if (m > 0 && c >= 0)
+    return (TdModelCost) { c, m };
+  return (TdModelCost) { 0, wxy / wxx };
+}
+
+static double
+line_error (const TdModelCost *line, const TdLineSample *sample)
+{
+  return fabs (line->c + line->m * sample->n - sample->seconds) / sample->seconds;
+}
+
+double
+td_line_median (double *values, guint n)
+{
+  qsort (values, n, sizeof *values, td_compare_doubles);
+  return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+TdModelCost
+td_line_through (TdLineSample *samples, guint n)
+{
+  TdModelCost line = line_fit (samples, n);
+  g_autofree double *errors = g_new (double, n);
+
+  for (guint fit = 1; fit < FITS; fit++) {
+    guint kept = 0;
+    for (guint i = 0; i < n; i++)
+      errors[i] = line_error (&line, &samples[i]);
+    const double most = OUTLIER * td_line_median (errors, n);
+    for (guint i = 0; i < n; i++)
+      if (line_error (&line, &samples[i]) <= most)
+        samples[kept++] = samples[i];
+    n = kept;
+    line = line_fit (samples, n);
+  }
+  return line;
 }

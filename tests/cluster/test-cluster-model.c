@@ -3,7 +3,7 @@
    machine would do. */
 #include <math.h>
 
-#include "cluster/line-fit.h"
+#include "cluster/model.h"
 #include "tests/unit/test-folder.h"
 #include "tests/common/pins.h"
 

@@ -2,7 +2,7 @@
 /* How ranks divide a volume, and what is left to do after an earlier run. */
 #include <math.h>
 
-#include "cluster/handout.h"
+#include "cluster/parts.h"
 #include "tests/unit/test-folder.h"
 
 static const struct {
