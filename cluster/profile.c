@@ -172,11 +172,17 @@ profile_find_line (const Source *source, const char *key, guint *times)
   return found;
 }
 
+G_GNUC_PRINTF (4, 5)
 static gboolean
-profile_refuse (const Source *source, const char *key, const char *why, GError **error)
+profile_refuse (const Source *source, const char *key, GError **error, const char *why, ...)
 {
+  va_list values;
+
+  va_start (values, why);
+  TdMessage *message = td_message_new_list (why, values);
+  va_end (values);
   return td_set_error (error, TD_ERROR_BAD_FILE, "%s, line %u: \"%s\" %p", source->path,
-                       profile_find_line (source, key, NULL), key, td_message_unpack (why));
+                       profile_find_line (source, key, NULL), key, message);
 }
 
 /* The file that @text names, from the profile's folder on. */
@@ -191,8 +197,7 @@ profile_read_file (const Source *source, const Key *key, const char *text, char 
   *value = td_text_load (path, MAX_BYTES, NULL);
   if (*value)
     return TRUE;
-  g_autofree char *why = td_message_packed ("names %s, which cannot be read", path);
-  return profile_refuse (source, key->key, why, error);
+  return profile_refuse (source, key->key, error, N_ ("names %s, which cannot be read"), path);
 }
 
 static gboolean
@@ -203,44 +208,41 @@ profile_take (const Source *source, const Key *key, TdClusterProfile *profile, G
   gint64 number;
 
   if (!text)
-    return profile_refuse (source, key->key, N_ ("has an escape that is none; write \\\\ for \\"),
-                           error);
+    return profile_refuse (source, key->key, error,
+                           N_ ("has an escape that is none; write \\\\ for \\"));
   if (key->value != VALUE_LINES && strpbrk (text, "\n\r"))
-    return profile_refuse (source, key->key, N_ ("is one line; only setup may have several"),
-                           error);
+    return profile_refuse (source, key->key, error,
+                           N_ ("is one line; only setup may have several"));
   if (key->value != VALUE_LINES && key->value != VALUE_LIST && !*g_strstrip (text))
-    return profile_refuse (source, key->key, N_ ("is empty: give a value, or remove the line"),
-                           error);
+    return profile_refuse (source, key->key, error,
+                           N_ ("is empty: give a value, or remove the line"));
   switch (key->value) {
   case VALUE_TEXT:
   case VALUE_LINES: *(char **) member = g_steal_pointer (&text); return TRUE;
   case VALUE_LIST:
     *(char ***) member = g_key_file_get_string_list (source->file, GROUP, key->key, NULL, NULL);
     return *(char ***) member
-           || profile_refuse (source, key->key, N_ ("is no list of words with ; between"), error);
+           || profile_refuse (source, key->key, error, N_ ("is no list of words with ; between"));
   case VALUE_FILE: return profile_read_file (source, key, text, member, error);
   case VALUE_SIZE:
     if (!td_parse_size (text, member))
-      return profile_refuse (source, key->key, N_ ("is no size, such as 16G"), error);
+      return profile_refuse (source, key->key, error, N_ ("is no size, such as 16G"));
     return *(guint64 *) member == 0 || *(guint64 *) member >= LEAST_SIZE
            || profile_refuse (
-               source, key->key,
+               source, key->key, error,
                N_ ("is less than a megabyte, with which nothing is computed; 16G are "
-                   "gigabytes"),
-               error);
+                   "gigabytes"));
   case VALUE_SWITCH:
     *(gboolean *) member = g_str_equal (text, "rsync");
     return *(gboolean *) member || g_str_equal (text, "none")
-           || profile_refuse (source, key->key, N_ ("is rsync or none"), error);
+           || profile_refuse (source, key->key, error, N_ ("is rsync or none"));
   case VALUE_MODE:
     return td_cluster_mode_from_name (text, member)
-           || profile_refuse (source, key->key, N_ ("is slab, ifdk or slices"), error);
+           || profile_refuse (source, key->key, error, N_ ("is slab, ifdk or slices"));
   default:
-    if (!td_parse_integer (text, key->least, MAX_COUNT, &number)) {
-      g_autofree char *why
-          = td_message_packed ("is a whole number from %u to %u", key->least, MAX_COUNT);
-      return profile_refuse (source, key->key, why, error);
-    }
+    if (!td_parse_integer (text, key->least, MAX_COUNT, &number))
+      return profile_refuse (source, key->key, error, N_ ("is a whole number from %u to %u"),
+                             key->least, MAX_COUNT);
     *(guint *) member = (guint) number;
     return TRUE;
   }
@@ -269,8 +271,8 @@ profile_check_words (const Source *source, const TdClusterProfile *profile, GErr
     const char *blank = profile_find_blank (lists[i]);
     if (!blank)
       continue;
-    g_autofree char *why = td_message_packed ("has words with ; between, not as in “%s”", blank);
-    return profile_refuse (source, names[i], why, error);
+    return profile_refuse (source, names[i], error, N_ ("has words with ; between, not as in “%s”"),
+                           blank);
   }
   return TRUE;
 }
@@ -283,30 +285,26 @@ profile_check (const Source *source, const TdClusterProfile *profile, GError **e
     return td_set_error (error, TD_ERROR_BAD_FILE,
                          "%s: kind = ssh needs a \"host\", as \"ssh HOST\" takes it", source->path);
   if (profile->host && (*profile->host == '-' || strpbrk (profile->host, " \t:'\"")))
-    return profile_refuse (source, "host", N_ ("is no host as \"ssh HOST\" takes it"), error);
+    return profile_refuse (source, "host", error, N_ ("is no host as \"ssh HOST\" takes it"));
   if (profile->ssh_config && !profile->host)
-    return profile_refuse (source, "ssh-config", N_ ("is for profiles with a \"host\""), error);
+    return profile_refuse (source, "ssh-config", error, N_ ("is for profiles with a \"host\""));
   if (profile->staging && !profile->host)
-    return profile_refuse (source, "staging",
-                           N_ ("is for profiles with a \"host\": this computer has the files"),
-                           error);
+    return profile_refuse (source, "staging", error,
+                           N_ ("is for profiles with a \"host\": this computer has the files"));
   if ((guint64) profile->nodes * profile->ranks_per_node > MAX_COUNT
-      || (guint64) profile->ranks_per_node * profile->cards_per_rank > MAX_COUNT) {
-    g_autofree char *why
-        = td_message_packed ("makes more than %u ranks in all, or cards of a node", MAX_COUNT);
-    return profile_refuse (source, "ranks-per-node", why, error);
-  }
+      || (guint64) profile->ranks_per_node * profile->cards_per_rank > MAX_COUNT)
+    return profile_refuse (source, "ranks-per-node", error,
+                           N_ ("makes more than %u ranks in all, or cards of a node"), MAX_COUNT);
   for (guint i = 0; profile->map && profile->map[i]; i++) {
     const char *sign = strchr (profile->map[i], '=');
     if (profile->map[i][0] != '/' || !sign || sign[1] != '/' || strchr (sign + 1, '='))
-      return profile_refuse (source, "map",
-                             N_ ("is a list of LOCAL=REMOTE, both whole paths of folders"), error);
+      return profile_refuse (source, "map", error,
+                             N_ ("is a list of LOCAL=REMOTE, both whole paths of folders"));
   }
   const char *folder = profile->jobs_folder;
   if (folder && *folder != '/' && !g_str_has_prefix (folder, "~/"))
-    return profile_refuse (source, "jobs-folder",
-                           N_ ("is a whole path, or begins with ~/; no variables are put in"),
-                           error);
+    return profile_refuse (source, "jobs-folder", error,
+                           N_ ("is a whole path, or begins with ~/; no variables are put in"));
   return profile_check_words (source, profile, error);
 }
 
@@ -326,20 +324,19 @@ profile_fill (const Source *source, TdClusterProfile *profile, GError **error)
 
     profile_find_line (source, given[i], &times);
     if (times > 1)
-      return profile_refuse (source, given[i], N_ ("is given twice; delete one of the lines"),
-                             error);
+      return profile_refuse (source, given[i], error,
+                             N_ ("is given twice; delete one of the lines"));
     if (g_str_equal (given[i], "kind"))
       continue;
     if (!key && (strstr (given[i], "pass") || strstr (given[i], "secret")))
-      return profile_refuse (source, given[i],
-                             N_ ("is not kept here: let ssh log in with a key (ssh-add)"), error);
+      return profile_refuse (source, given[i], error,
+                             N_ ("is not kept here: let ssh log in with a key (ssh-add)"));
     if (!key)
-      return profile_refuse (
-          source, given[i], N_ ("is no key of a profile; the guide to clusters lists them"), error);
-    if (!(key->kinds & (1u << profile->kind))) {
-      g_autofree char *why = td_message_packed ("is not used with kind = %s", kinds[profile->kind]);
-      return profile_refuse (source, key->key, why, error);
-    }
+      return profile_refuse (source, given[i], error,
+                             N_ ("is no key of a profile; the guide to clusters lists them"));
+    if (!(key->kinds & (1u << profile->kind)))
+      return profile_refuse (source, key->key, error, N_ ("is not used with kind = %s"),
+                             kinds[profile->kind]);
     if (!profile_take (source, key, profile, error))
       return FALSE;
   }
@@ -384,7 +381,7 @@ profile_kind (const Source *source, TdClusterKind *kind, GError **error)
       return TRUE;
     }
   if (text)
-    return profile_refuse (source, "kind", N_ ("is local, ssh or slurm"), error);
+    return profile_refuse (source, "kind", error, N_ ("is local, ssh or slurm"));
   return td_set_error (error, TD_ERROR_BAD_FILE,
                        "%s has no line \"kind = local\", \"ssh\" or \"slurm\" below [Profile]",
                        source->path);
