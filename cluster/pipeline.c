@@ -283,11 +283,12 @@ run_note_turns (const Run *run, guint size)
   if (run->preview || !td_chain_is_first (run->chain) || waits <= WORTH_TELLING
       || !g_hash_table_add (pipeline->told, (gpointer) "turns"))
     return;
-  g_autoptr (TdMessage) note = td_message_new (
-      "In the order of views %u ranks take turns with %u pieces. Computing takes about %.0f %% "
-      "longer for that; a grid of more rows and fewer columns waits less.",
-      size, pieces, 100 * waits);
-  td_watch_note (pipeline->watch, note);
+  td_watch_note (
+      pipeline->watch,
+      td_message_new (
+          "In the order of views %u ranks take turns with %u pieces. Computing takes about %.0f %% "
+          "longer for that; a grid of more rows and fewer columns waits less.",
+          size, pieces, 100 * waits));
 }
 
 /* @size: ranks that add in the order of views. */
@@ -397,10 +398,9 @@ run_tell_notes (Run *run)
     if (run_has_note (counted, note)
         || !g_hash_table_add (pipeline->told, (gpointer) td_message_id (note)))
       continue;
-    g_autoptr (TdMessage) told = td_message_new ("Slices %u to %u, on %s: %p", run->slices.first,
-                                                 run->slices.first + run->slices.count - 1,
-                                                 g_get_host_name (), td_message_ref (note));
-    td_watch_note (pipeline->watch, told);
+    td_watch_note (pipeline->watch, td_message_new ("Slices %u to %u, on %s: %p", run->slices.first,
+                                                    run->slices.first + run->slices.count - 1,
+                                                    g_get_host_name (), td_message_ref (note)));
   }
   td_messages_free (counted);
 }

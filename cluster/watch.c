@@ -684,8 +684,9 @@ td_watch_follow (TdWatch *watch, TdJob *job, double before, double total)
 }
 
 void
-td_watch_note (TdWatch *watch, const TdMessage *note)
+td_watch_note (TdWatch *watch, TdMessage *message)
 {
+  g_autoptr (TdMessage) note = message;
   JsonBuilder *builder = message_begin ("note");
   g_autofree char *field = td_message_field (note);
   g_autofree char *packed = td_message_pack (note);

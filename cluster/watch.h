@@ -42,7 +42,7 @@ void td_watch_stage (TdWatch *watch, const char *stage); /* static string */
 /* From now on progress is that of @job (NULL: none runs), after @before updates of @total that the
    rank will do. */
 void td_watch_follow (TdWatch *watch, TdJob *job, double before, double total);
-void td_watch_note (TdWatch *watch, const TdMessage *message);
+void td_watch_note (TdWatch *watch, TdMessage *message); /* takes @message */
 void td_watch_slice (TdWatch *watch, guint index, const char *path);
 void td_watch_part (TdWatch *watch, guint first, guint count);
 /* Slices that rank 0 grants; blocks. count 0: there are no more. FALSE: cancelled. */

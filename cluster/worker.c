@@ -22,7 +22,6 @@
 #include "dataset/json-walk.h"
 #include "dataset/text-file.h"
 #include "gather.h"
-#include "handout.h"
 #include "job-file.h"
 #include "model.h"
 #include "mpi-limit.h"
@@ -129,15 +128,6 @@ worker_share_text (const Worker *worker, const char *text)
   return copy;
 }
 
-static void
-worker_meet (const Worker *worker)
-{
-  MPI_Request request;
-
-  MPI_Ibarrier (MPI_COMM_WORLD, &request);
-  worker_await (worker, &request);
-}
-
 /* ── Where this rank is ── */
 
 static void
@@ -205,10 +195,9 @@ worker_note_spare_devices (const Worker *worker, char *const *names)
   if (worker->local_rank != 0 || n <= used)
     return;
   g_autofree char *spare = g_strjoinv (", ", (char **) names + used);
-  g_autoptr (TdMessage) note
-      = td_message_new ("No rank uses %s of %s, which has %u ranks for %u devices.", spare,
-                        g_get_host_name (), used, n);
-  td_watch_note (worker->watch, note);
+  td_watch_note (worker->watch,
+                 td_message_new ("No rank uses %s of %s, which has %u ranks for %u devices.", spare,
+                                 g_get_host_name (), used, n));
 }
 
 /* Ranks of a node take its devices in turns. Each opens its own only: drivers take long to open a
@@ -338,24 +327,20 @@ worker_one_column (Worker *worker)
   const TdPlanPart part = { .views = td_grid_views (td_plan_facts (worker->whole)->n_views,
                                                     worker_together (worker), halves, 2, 0) };
   g_autoptr (GError) error = NULL;
-  g_autoptr (TdPlan) some = NULL;
 
   if (worker_hands_out (worker))
     return g_strdup (N_ ("rows are handed out whole in the mode slices; take the mode slab"));
-  if (!worker->job.cluster.ordered) {
-    some = td_plan_new_part (worker->engine, worker->scan, &worker->recipe, &part, NULL, &error);
-    return some || !g_error_matches (error, TD_ERROR, TD_ERROR_UNSUPPORTED) ? NULL
-                                                                            : td_error_pack (error);
-  }
-  if (!worker_parts_in_order (worker))
+  const gboolean ordered = worker->job.cluster.ordered;
+  if (ordered && !worker_parts_in_order (worker))
     return g_strdup (N_ ("its kernel adds views half a turn or a quarter apart together, and the "
                          "order of the views was asked for; take another kernel, or one column"));
-  for (int i = 1; i < worker->size; i++)
+  for (int i = 1; ordered && i < worker->size; i++)
     if (strcmp (worker->ranks[i].kernel, worker->ranks[0].kernel) != 0)
       return g_strdup (
           N_ ("the ranks have different kernels, and the bits of one process were asked "
               "for; name the device, or take one column"));
-  some = td_plan_new_part (worker->engine, worker->scan, &worker->recipe, &part, NULL, &error);
+  g_autoptr (TdPlan) some
+      = td_plan_new_part (worker->engine, worker->scan, &worker->recipe, &part, NULL, &error);
   return some || !g_error_matches (error, TD_ERROR, TD_ERROR_UNSUPPORTED) ? NULL
                                                                           : td_error_pack (error);
 }
@@ -483,7 +468,7 @@ worker_tell_notes (const Worker *worker, TdMessage **notes)
 {
   for (guint i = 0; notes && notes[i]; i++)
     td_watch_note (worker->watch, notes[i]);
-  td_messages_free (notes);
+  g_free (notes);
 }
 
 static void
@@ -493,10 +478,9 @@ worker_note_idle (Worker *worker)
 
   if (worker->rank != 0 || used == (guint) worker->size)
     return;
-  g_autoptr (TdMessage) note
-      = td_message_new ("Ranks %u to %d have nothing to do: the grid has %u rows of %u.", used,
-                        worker->size - 1, worker->grid.rows, worker->grid.columns);
-  td_watch_note (worker->watch, note);
+  td_watch_note (worker->watch,
+                 td_message_new ("Ranks %u to %d have nothing to do: the grid has %u rows of %u.",
+                                 used, worker->size - 1, worker->grid.rows, worker->grid.columns));
 }
 
 static TdModelProblem
@@ -561,6 +545,18 @@ worker_tell_plan (Worker *worker)
   td_events_end (worker->events);
 }
 
+/* The ranks of a colour; none for MPI_UNDEFINED. */
+static MPI_Comm
+worker_split (const Worker *worker, int colour)
+{
+  MPI_Comm comm;
+
+  MPI_Comm_split (MPI_COMM_WORLD, colour, worker->rank, &comm);
+  if (comm != MPI_COMM_NULL)
+    MPI_Comm_set_errhandler (comm, MPI_ERRORS_RETURN);
+  return comm;
+}
+
 static gboolean
 worker_make_grid (Worker *worker, GError **error)
 {
@@ -576,16 +572,10 @@ worker_make_grid (Worker *worker, GError **error)
   if (!td_grid_choose ((guint) worker->size, &worker->job.cluster, &limits, &worker->grid, error))
     return FALSE;
   const guint used = worker->grid.rows * worker->grid.columns, rank = (guint) worker->rank;
-  MPI_Comm_split (MPI_COMM_WORLD, rank < used ? (int) (rank / worker->grid.columns) : MPI_UNDEFINED,
-                  worker->rank, &worker->row);
-  if (worker->row != MPI_COMM_NULL)
-    MPI_Comm_set_errhandler (worker->row, MPI_ERRORS_RETURN);
-  MPI_Comm_split (MPI_COMM_WORLD,
-                  worker_gathers (worker) && rank < used ? (int) (rank % worker->grid.columns)
-                                                         : MPI_UNDEFINED,
-                  worker->rank, &worker->column);
-  if (worker->column != MPI_COMM_NULL)
-    MPI_Comm_set_errhandler (worker->column, MPI_ERRORS_RETURN);
+  const guint columns = worker->grid.columns;
+  worker->row = worker_split (worker, rank < used ? (int) (rank / columns) : MPI_UNDEFINED);
+  worker->column = worker_split (
+      worker, worker_gathers (worker) && rank < used ? (int) (rank % columns) : MPI_UNDEFINED);
   worker_tell_start (worker);
   worker_tell_ranks (worker);
   if (worker->rank == 0)
@@ -626,12 +616,11 @@ on_grant (guint rank, gboolean *later, gpointer user)
   const TdGridShare share = td_handout_grant (worker->handout, rank, worker->parts,
                                               g_get_monotonic_time (), later, &slow);
 
-  if (slow != G_MAXUINT) {
-    g_autoptr (TdMessage) note
-        = td_message_new ("Rank %u is slow: its slices %u to %u are computed by rank %u, too.",
-                          slow, share.first, share.first + share.count - 1, rank);
-    td_watch_note (worker->watch, note);
-  }
+  if (slow != G_MAXUINT)
+    td_watch_note (
+        worker->watch,
+        td_message_new ("Rank %u is slow: its slices %u to %u are computed by rank %u, too.", slow,
+                        share.first, share.first + share.count - 1, rank));
   return share;
 }
 
@@ -736,10 +725,9 @@ worker_missing (Worker *worker)
     guint left = 0;
     for (guint i = 0; i < n; i++)
       left += g_array_index (missing, TdGridShare, i).count;
-    g_autoptr (TdMessage) note
-        = td_message_new ("An earlier run of the job left %u of %u slices, which stay.",
-                          worker->spec.n_slices - left, worker->spec.n_slices);
-    td_watch_note (worker->watch, note);
+    td_watch_note (worker->watch,
+                   td_message_new ("An earlier run of the job left %u of %u slices, which stay.",
+                                   worker->spec.n_slices - left, worker->spec.n_slices));
   }
   return missing;
 }
@@ -753,9 +741,8 @@ worker_show_slice (Worker *worker, const GArray *ranges, GError **error)
   const gint slice = worker->job.cluster.view_slice - (gint) worker->spec.first_slice;
 
   if (worker->undivided && slice >= 0) {
-    g_autoptr (TdMessage) note
-        = td_message_new ("No slice is shown first: %p.", td_message_new_plain (worker->undivided));
-    td_watch_note (worker->watch, note);
+    td_watch_note (worker->watch, td_message_new ("No slice is shown first: %p.",
+                                                  td_message_new_plain (worker->undivided)));
     return TRUE;
   }
   for (guint i = 0; i < ranges->len; i++) {
@@ -1046,7 +1033,8 @@ worker_finish (Worker *worker, GError **error)
     worker_tell_counts (worker, reports);
     worker_tell_done (worker, reports);
   }
-  worker_meet (worker);
+  MPI_Ibarrier (MPI_COMM_WORLD, &request);
+  worker_await (worker, &request);
   return TRUE;
 }
 
@@ -1060,12 +1048,11 @@ worker_share_wisdom (const Worker *worker)
 {
   g_autofree char *shared = td_fftw_wisdom_file (worker->folder);
   g_autofree char *own = td_fftw_wisdom_file (NULL);
-  g_autofree char *text = NULL;
 
   td_fftw_keep_wisdom_in (worker->folder);
   if (worker->rank != 0 || g_file_test (shared, G_FILE_TEST_EXISTS))
     return;
-  text = td_text_load (own, TD_FFTW_WISDOM_BYTES, NULL);
+  g_autofree char *text = td_text_load (own, TD_FFTW_WISDOM_BYTES, NULL);
   if (text)
     g_file_set_contents (shared, text, -1, NULL);
 }
