@@ -424,12 +424,6 @@ batch_do (const TdBatchWork *work, TdBatchRow *row, GCancellable *cancellable, G
          || batch_reconstruct (work, scan, &recipe, row, cancellable, error);
 }
 
-static double
-batch_guess_axis (const TdScanFacts *facts)
-{
-  return isfinite (facts->centre_px) ? facts->centre_px : (facts->n_columns - 1) / 2.0;
-}
-
 gboolean
 td_batch_look (const TdBatchWork *work, TdBatchRow *row, TdBatchNeed *need,
                GCancellable *cancellable, GError **error)
@@ -441,8 +435,11 @@ td_batch_look (const TdBatchWork *work, TdBatchRow *row, TdBatchNeed *need,
   if (!scan || row->state == TD_BATCH_THERE)
     return scan != NULL;
   /* No search, and no note of an axis that would not be taken. */
-  if (recipe.centre_auto && td_scan_facts (scan)->geometry.beam == TD_BEAM_PARALLEL)
-    td_recipe_state_axis (&recipe, batch_guess_axis (td_scan_facts (scan)), recipe.tilt_deg);
+  const TdScanFacts *facts = td_scan_facts (scan);
+  const double middle = (facts->n_columns - 1) / 2.0;
+  if (recipe.centre_auto && facts->geometry.beam == TD_BEAM_PARALLEL)
+    td_recipe_state_axis (&recipe, isfinite (facts->centre_px) ? facts->centre_px : middle,
+                          recipe.tilt_deg);
   g_autoptr (TdPlan) plan
       = td_plan_new (work->engine, scan, &recipe, row->output, cancellable, error);
   if (!plan)

@@ -29,10 +29,8 @@ td_events_open (const char *folder, GError **error)
   g_autofree char *path = g_build_filename (folder, "events.jsonl", NULL);
   const int file = open (path, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
 
-  if (file < 0) {
-    td_output_set_error (error, path, errno);
-    return NULL;
-  }
+  if (file < 0)
+    return td_output_set_error_null (error, path, errno);
   TdEvents *events = g_new0 (TdEvents, 1);
   g_mutex_init (&events->lock);
   events->file = file;

@@ -249,12 +249,6 @@ gather_pause (TdGather *gather, GCancellable *cancellable, GError **error)
   return !g_cancellable_set_error_if_cancelled (cancellable, error);
 }
 
-static gboolean
-own_busy (const Own *own)
-{
-  return own->full && (own->sending || !own->taken);
-}
-
 gboolean
 td_gather_put (guint first, guint count, const float *views, GCancellable *cancellable,
                GError **error, gpointer user)
@@ -265,7 +259,8 @@ td_gather_put (guint first, guint count, const float *views, GCancellable *cance
   gboolean ok = TRUE;
 
   g_mutex_lock (&gather->lock);
-  while ((ok = ok && gather_test_sent (gather, error)) && own_busy (own))
+  while ((ok = ok && gather_test_sent (gather, error)) && own->full
+         && (own->sending || !own->taken))
     ok = gather_pause (gather, cancellable, error);
   if (ok)
     own->full = FALSE;
@@ -342,11 +337,10 @@ gather_take_other (TdGather *gather, guint chunk, float *views, GCancellable *ca
 {
   const gsize floats
       = gather_chunk_views (gather, chunk) * gather_view_floats (gather, gather->spec.seen);
-  gboolean ok;
   int done = 0;
 
   g_mutex_lock (&gather->lock);
-  ok = gather_post (gather, error);
+  gboolean ok = gather_post (gather, error);
   Other *other = ok ? gather_find (gather, chunk) : NULL;
   while (ok && !done) {
     ok = gather_test_sent (gather, error);

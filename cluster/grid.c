@@ -18,24 +18,23 @@ static gboolean
 grid_check (const TdGrid *grid, const TdGridLimits *limits, GError **error)
 {
   if ((guint64) grid->rows * grid->columns > grid->ranks)
-    td_set_error (error, TD_ERROR_INVALID,
-                  "A grid of %u rows and %u columns needs %" PRIu64
-                  " ranks, and there are %u; start more of them or ask for a smaller grid",
-                  grid->rows, grid->columns, (guint64) grid->rows * grid->columns, grid->ranks);
-  else if (grid->rows > limits->n_slices)
-    td_set_error (error, TD_ERROR_INVALID,
-                  "A grid of %u rows cannot share %u slices; ask for fewer rows", grid->rows,
-                  limits->n_slices);
-  else if (grid->columns > 1 && limits->one_column)
-    td_set_error (error, TD_ERROR_INVALID, "A grid of %u columns cannot share the views: %p",
-                  grid->columns, td_message_unpack (limits->one_column));
-  else if (grid->columns > grid_most_columns (limits))
-    td_set_error (error, TD_ERROR_INVALID,
-                  "A grid of %u columns cannot share %u views; ask for fewer columns",
-                  grid->columns, limits->n_views);
-  else
-    return TRUE;
-  return FALSE;
+    return td_set_error (error, TD_ERROR_INVALID,
+                         "A grid of %u rows and %u columns needs %" PRIu64
+                         " ranks, and there are %u; start more of them or ask for a smaller grid",
+                         grid->rows, grid->columns, (guint64) grid->rows * grid->columns,
+                         grid->ranks);
+  if (grid->rows > limits->n_slices)
+    return td_set_error (error, TD_ERROR_INVALID,
+                         "A grid of %u rows cannot share %u slices; ask for fewer rows", grid->rows,
+                         limits->n_slices);
+  if (grid->columns > 1 && limits->one_column)
+    return td_set_error (error, TD_ERROR_INVALID, "A grid of %u columns cannot share the views: %p",
+                         grid->columns, td_message_unpack (limits->one_column));
+  if (grid->columns > grid_most_columns (limits))
+    return td_set_error (error, TD_ERROR_INVALID,
+                         "A grid of %u columns cannot share %u views; ask for fewer columns",
+                         grid->columns, limits->n_views);
+  return TRUE;
 }
 
 gboolean

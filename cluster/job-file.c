@@ -344,9 +344,8 @@ hash_file (GChecksum *sum, const char *path, gboolean ends, GError **error)
   }
   if (file >= 0)
     close (file);
-  if (failed)
-    td_set_error (error, TD_ERROR_IO, "“%s” cannot be read: %s", path, g_strerror (failed));
-  return !failed;
+  return !failed
+         || td_set_error (error, TD_ERROR_IO, "“%s” cannot be read: %s", path, g_strerror (failed));
 }
 
 char *

@@ -274,6 +274,20 @@ launch_add_option (GPtrArray *words, const char *option, const char *value)
     g_ptr_array_add (words, g_strdup_printf ("--%s=%s", option, value));
 }
 
+static void
+launch_add_nodes (const TdClusterProfile *profile, guint ranks_per_node, const char *time,
+                  GPtrArray *words)
+{
+  g_ptr_array_add (words, g_strdup_printf ("--nodes=%u", profile->nodes));
+  g_ptr_array_add (words, g_strdup_printf ("--ntasks-per-node=%u", ranks_per_node));
+  if (profile->cards_per_rank)
+    g_ptr_array_add (words, g_strdup_printf ("--gpus-per-node=%u",
+                                             profile->cards_per_rank * profile->ranks_per_node));
+  launch_add_option (words, "partition", profile->partition);
+  launch_add_option (words, "time", time);
+  launch_add_option (words, "account", profile->account);
+}
+
 char **
 td_launch_words (const TdClusterProfile *profile, const char *id, const char *folder)
 {
@@ -291,14 +305,7 @@ td_launch_words (const TdClusterProfile *profile, const char *id, const char *fo
   g_ptr_array_add (words, g_strdup_printf ("--output=%s/log/stdout", logs));
   g_ptr_array_add (words, g_strdup_printf ("--error=%s/log/stderr", logs));
   if (!given) { /* a template asks for these itself */
-    g_ptr_array_add (words, g_strdup_printf ("--nodes=%u", profile->nodes));
-    g_ptr_array_add (words, g_strdup_printf ("--ntasks-per-node=%u", profile->ranks_per_node));
-    if (profile->cards_per_rank)
-      g_ptr_array_add (words, g_strdup_printf ("--gpus-per-node=%u",
-                                               profile->cards_per_rank * profile->ranks_per_node));
-    launch_add_option (words, "partition", profile->partition);
-    launch_add_option (words, "time", profile->time);
-    launch_add_option (words, "account", profile->account);
+    launch_add_nodes (profile, profile->ranks_per_node, profile->time, words);
   }
   launch_add_all (words, profile->scheduler_options);
   g_ptr_array_add (words, g_build_filename (folder, "run.sh", NULL));
@@ -428,22 +435,6 @@ td_launch_telling_line (const char *text, gboolean only_killed)
 #define BENCHMARK N_ ("benchmark")
 #define PROBE_WRITES "\"$@\" --write \"$root\""
 
-/* Adds the options of srun and salloc. */
-static void
-launch_add_nodes (const TdClusterProfile *profile, guint ranks_per_node, const char *minutes,
-                  GPtrArray *words)
-{
-  g_ptr_array_add (words, g_strdup_printf ("--nodes=%u", profile->nodes));
-  g_ptr_array_add (words, g_strdup_printf ("--ntasks-per-node=%u", ranks_per_node));
-  launch_add_option (words, "time", minutes);
-  if (profile->cards_per_rank)
-    g_ptr_array_add (words, g_strdup_printf ("--gpus-per-node=%u",
-                                             profile->cards_per_rank * profile->ranks_per_node));
-  launch_add_option (words, "partition", profile->partition);
-  launch_add_option (words, "account", profile->account);
-  launch_add_all (words, profile->scheduler_options);
-}
-
 /* The line that runs "$@" once on each node. MPIs have words of their own for that, and the
    launcher of the host says whose it is. (transfer full) */
 static char *
@@ -509,6 +500,7 @@ td_launch_benchmark (const TdClusterProfile *profile, GCancellable *cancellable,
     g_ptr_array_add (words, g_strdup ("salloc"));
     g_ptr_array_add (words, g_strdup ("--quiet"));
     launch_add_nodes (profile, profile->ranks_per_node, "20", words);
+    launch_add_all (words, profile->scheduler_options);
   }
   launch_add_all (words, (char **) command->pdata);
   g_ptr_array_add (words, NULL);
@@ -537,6 +529,7 @@ td_launch_probe (const TdClusterProfile *profile, const char *const *paths,
   if (profile->kind == TD_CLUSTER_SLURM) {
     g_ptr_array_add (words, g_strdup ("srun"));
     launch_add_nodes (profile, 1, "5", words);
+    launch_add_all (words, profile->scheduler_options);
   }
   launch_add_setup (profile, words);
   launch_add_worker (profile, words, (const char *const *) rest->pdata);

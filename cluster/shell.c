@@ -292,12 +292,15 @@ typedef struct {
 } Running;
 
 static void
-shell_on_output (GObject *source, GAsyncResult *result, gpointer user)
+shell_on_end (GObject *source, GAsyncResult *result, gpointer user)
 {
   Running *running = user;
 
-  g_subprocess_communicate_finish (G_SUBPROCESS (source), result, &running->out, NULL,
-                                   &running->error);
+  if (running->progress)
+    g_subprocess_wait_finish (G_SUBPROCESS (source), result, &running->error);
+  else
+    g_subprocess_communicate_finish (G_SUBPROCESS (source), result, &running->out, NULL,
+                                     &running->error);
   running->ended = TRUE;
 }
 
@@ -309,15 +312,6 @@ shell_on_limit (gpointer user)
   running->late = TRUE;
   g_subprocess_force_exit (running->process);
   return G_SOURCE_REMOVE;
-}
-
-static void
-shell_on_wait (GObject *source, GAsyncResult *result, gpointer user)
-{
-  Running *running = user;
-
-  g_subprocess_wait_finish (G_SUBPROCESS (source), result, &running->error);
-  running->ended = TRUE;
 }
 
 /* rsync's "  1,234  45%  10.00MB/s    0:00:10" lines end in carriage returns. */
@@ -356,9 +350,9 @@ shell_wait (Running *running, GCancellable *cancellable)
         G_POLLABLE_INPUT_STREAM (g_subprocess_get_stdout_pipe (running->process)), cancellable);
     g_source_set_callback (output, G_SOURCE_FUNC (shell_on_progress), running, NULL);
     g_source_attach (output, context);
-    g_subprocess_wait_async (running->process, cancellable, shell_on_wait, running);
+    g_subprocess_wait_async (running->process, cancellable, shell_on_end, running);
   } else {
-    g_subprocess_communicate_async (running->process, NULL, cancellable, shell_on_output, running);
+    g_subprocess_communicate_async (running->process, NULL, cancellable, shell_on_end, running);
   }
   while (!running->ended)
     g_main_context_iteration (context, TRUE);
@@ -476,13 +470,14 @@ shell_session_is_there (const TdShell *shell)
 }
 
 /* The connection is gone: ssh's words say why. */
-static void
+static gboolean
 shell_session_fail (TdShell *shell, GError **error)
 {
   g_subprocess_wait (shell->session, NULL, NULL);
   g_autofree char *words = shell_read_back (shell->complaints);
   shell_set_error (shell, words, error);
   shell_session_end (shell);
+  return FALSE;
 }
 
 /* One exchange with the shell: until when, and what came. */
@@ -514,10 +509,8 @@ shell_session_read (TdShell *shell, Exchange *exchange, GError **error)
     const gssize n = recv (shell->line, block, sizeof block, 0);
     if (n < 0 && errno == EINTR)
       continue;
-    if (n <= 0) {
-      shell_session_fail (shell, error);
-      return FALSE;
-    }
+    if (n <= 0)
+      return shell_session_fail (shell, error);
     g_string_append_len (exchange->bytes, block, n);
     return TRUE;
   }
@@ -533,10 +526,8 @@ shell_session_write (TdShell *shell, const char *text, GError **error)
     const gssize step = send (shell->line, text + done, n - done, MSG_NOSIGNAL);
     if (step < 0 && errno == EINTR)
       continue;
-    if (step < 0) {
-      shell_session_fail (shell, error);
-      return FALSE;
-    }
+    if (step < 0)
+      return shell_session_fail (shell, error);
     done += (gsize) step;
   }
   return TRUE;

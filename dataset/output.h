@@ -50,3 +50,5 @@ gboolean td_output_spares_all (const char *path, const char *const *inputs, GErr
 
 /* “PATH” cannot be written: REASON; with the remedy where it is known (a full disk). */
 gboolean td_output_set_error (GError **error, const char *path, int errno_value);
+/* The same for a caller that returns a pointer. */
+#define td_output_set_error_null(...) (td_output_set_error (__VA_ARGS__), NULL)
