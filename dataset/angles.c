@@ -128,11 +128,10 @@ drop_counting_column (GArray *entries, guint n_lines)
 static char **
 angles_split_words (char *line, guint *n)
 {
-  g_auto (GStrv) raw = NULL;
   GPtrArray *words = g_ptr_array_new ();
 
   g_strdelimit (line, ",;\t\r", ' ');
-  raw = g_strsplit (line, " ", -1);
+  g_auto (GStrv) raw = g_strsplit (line, " ", -1);
   for (guint i = 0; raw[i]; i++)
     if (raw[i][0])
       g_ptr_array_add (words, g_strdup (raw[i]));
@@ -345,14 +344,13 @@ static GArray *
 load_entries (const char *path, Commas *commas, GError **error)
 {
   g_autoptr (GArray) entries = g_array_new (FALSE, FALSE, sizeof (Entry));
-  g_autofree char *text = NULL;
 
   g_array_set_clear_func (entries, entry_clear);
   if (!g_file_test (path, G_FILE_TEST_EXISTS))
     return td_set_error_null (
         error, strchr (path, ':') ? TD_ERROR_INVALID : TD_ERROR_NOT_FOUND,
         "The file of angles “%s” does not exist, and it is no range such as 0:180", path);
-  text = td_text_load (path, MAX_TEXT_BYTES, error);
+  g_autofree char *text = td_text_load (path, MAX_TEXT_BYTES, error);
   if (!text)
     return NULL;
   if (strstr (text, REPLACED))
@@ -383,7 +381,6 @@ take_by_name (const GArray *entries, const char *path, const char *const *names,
               GError **error)
 {
   g_autoptr (GHashTable) table = g_hash_table_new (g_str_hash, g_str_equal);
-  g_autofree double *angles = NULL;
 
   if (!names)
     return NULL;
@@ -393,7 +390,7 @@ take_by_name (const GArray *entries, const char *path, const char *const *names,
     if (!entry->file || !g_hash_table_insert (table, entry->file, entry))
       return NULL;
   }
-  angles = g_new (double, n_views);
+  g_autofree double *angles = g_new (double, n_views);
   for (guint i = 0; i < n_views; i++) {
     const Entry *entry = g_hash_table_lookup (table, names[i]);
 
@@ -410,14 +407,13 @@ take_by_number (const GArray *entries, const char *const *names, guint n_views, 
 {
   gint64 first = names ? td_series_number (names[0]) : -1;
   gint64 last = names ? td_series_number (names[n_views - 1]) : -1;
-  double *angles;
 
   if (first < 0 || last - first + 1 != (gint64) entries->len)
     return NULL;
   for (guint i = 1; i < n_views; i++)
     if (td_series_number (names[i]) <= td_series_number (names[i - 1]))
       return NULL;
-  angles = g_new (double, n_views);
+  double *angles = g_new (double, n_views);
   for (guint i = 0; i < n_views; i++)
     angles[i] = g_array_index (entries, Entry, td_series_number (names[i]) - first).degrees
                 * (G_PI / 180);
@@ -499,7 +495,6 @@ td_angles_for_views (const char *spec, const char *scan_path, const char *const 
                      const guint n[2], char **note, GError **error)
 {
   const guint n_views = n[0];
-  g_autoptr (GArray) entries = NULL;
   g_auto (Commas) commas = { 0 };
   g_autoptr (GError) local = NULL;
   double first, last, *angles;
@@ -523,7 +518,7 @@ td_angles_for_views (const char *spec, const char *scan_path, const char *const 
         "a sinogram, state it ({sinograms}), else open all projections",
         spec, scan_path);
   }
-  entries = load_entries (spec, &commas, error);
+  g_autoptr (GArray) entries = load_entries (spec, &commas, error);
   if (!entries)
     return NULL;
   /* Lines that count the views as whole numbers of as many digits could be either. */

@@ -25,16 +25,6 @@ td_geometry_file_new (const char *path, const char *format)
 }
 
 void
-td_geometry_file_note (TdGeometryFile *file, const char *id, ...)
-{
-  va_list values;
-
-  va_start (values, id);
-  td_messages_add (&file->notes, td_message_new_list (id, values));
-  va_end (values);
-}
-
-void
 td_geometry_file_free (TdGeometryFile *file)
 {
   g_free (file->path);
@@ -122,13 +112,13 @@ td_geometry_file_take_views (TdGeometryFile *file, double *numbers, gsize n, TdV
   if (kind == TD_VIEWS_NONE) {
     file->kind
         = look_like_vectors (numbers, file->n_views) ? TD_VIEWS_VECTORS : TD_VIEWS_MATRICES_PX;
-    td_geometry_file_note (file,
-                           file->kind == TD_VIEWS_VECTORS
-                               ? N_ ("%s holds twelve numbers a view, which were taken for "
-                                     "vectors: source, detector, column step, row step.")
-                               : N_ ("%s holds twelve numbers a view, which were taken for 3×4 "
-                                     "matrices from millimetres to columns and rows."),
-                           file->path);
+    td_messages_note (&file->notes,
+                      file->kind == TD_VIEWS_VECTORS
+                          ? N_ ("%s holds twelve numbers a view, which were taken for "
+                                "vectors: source, detector, column step, row step.")
+                          : N_ ("%s holds twelve numbers a view, which were taken for 3×4 "
+                                "matrices from millimetres to columns and rows."),
+                      file->path);
   }
   return TRUE;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <json-glib/json-glib.h>
-
 #include "scan.h"
 
 /**
@@ -45,9 +43,7 @@ gboolean td_geometry_file_apply (const TdGeometryFile *file, TdScan *scan, gbool
 
 /* For the parsers of one format each. */
 TdGeometryFile *td_geometry_file_new (const char *path, const char *format);
-void td_geometry_file_note (TdGeometryFile *file, const char *id, ...) G_GNUC_PRINTF (2, 3);
 TdGeometryFile *td_geometry_file_load_json (const char *path, GError **error);
-TdGeometryFile *td_geometry_file_load_fips (const char *path, JsonNode *root, GError **error);
 TdGeometryFile *td_geometry_file_load_text (const char *path, GError **error);
 TdGeometryFile *td_geometry_file_load_rtk (const char *path, GError **error);
 TdGeometryFile *td_geometry_file_load_nikon (const char *path, GError **error);

@@ -73,7 +73,6 @@ static gboolean
 get_array (JsonNode *root, const char *key, double **values, gsize *n)
 {
   JsonNode *node = td_json_at (root, key);
-  JsonArray *array;
 
   *values = NULL;
   *n = 0;
@@ -81,7 +80,7 @@ get_array (JsonNode *root, const char *key, double **values, gsize *n)
     return TRUE;
   if (!JSON_NODE_HOLDS_ARRAY (node))
     return FALSE;
-  array = json_node_get_array (node);
+  JsonArray *array = json_node_get_array (node);
   *n = json_array_get_length (array);
   *values = g_new0 (double, *n + 1);
   for (gsize i = 0; i < *n; i++) {

@@ -115,8 +115,6 @@ static gboolean
 check_view (const double *m, guint view, guint n_columns, guint n_rows, const char *name,
             double source[3], GError **error)
 {
-  g_autofree char *place = NULL;
-
   if (!td_matrix_source (m, source))
     return geometry_matrix_refuse (error, name, view, N_ ("is singular or not finite"));
   const double radius = hypot (source[0], source[1]);
@@ -131,7 +129,7 @@ check_view (const double *m, guint view, guint n_columns, guint n_rows, const ch
   if (u >= -(double) n_columns && u <= 2.0 * n_columns && v >= -(double) n_rows - 8
       && v <= 2.0 * n_rows + 8)
     return TRUE;
-  place = td_message_packed (
+  g_autofree char *place = td_message_packed (
       "puts the origin at column %.6g, row %.6g of a detector of %u × %u pixels", u, v, n_columns,
       n_rows);
   return geometry_matrix_refuse (error, name, view, place);

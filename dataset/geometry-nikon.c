@@ -140,26 +140,26 @@ refine_angles (TdGeometryFile *file, double *nominal, guint n, double step, cons
   if (measured->len == 0)
     return;
   if (measured->len != n || n < 2) {
-    td_geometry_file_note (file,
-                           "%s holds %u angles for %u projections: InitialAngle and AngularStep "
-                           "were taken instead.",
-                           path, measured->len, n);
+    td_messages_note (&file->notes,
+                      "%s holds %u angles for %u projections: InitialAngle and AngularStep "
+                      "were taken instead.",
+                      path, measured->len, n);
     return;
   }
   const double along = largest_deviation (nominal, values, n, 1);
   const double against = largest_deviation (nominal, values, n, -1);
   const double largest = MIN (along, against), direction = along <= against ? 1 : -1;
   if (largest > fabs (step)) {
-    td_geometry_file_note (file,
-                           "The angles in %s are up to %.3g° off InitialAngle and AngularStep, "
-                           "which were taken; {angles} takes others.",
-                           path, largest);
+    td_messages_note (&file->notes,
+                      "The angles in %s are up to %.3g° off InitialAngle and AngularStep, "
+                      "which were taken; {angles} takes others.",
+                      path, largest);
     return;
   }
   for (guint i = 1; i < n; i++)
     nominal[i] += remainder (direction * (values[i] - values[0]) - (nominal[i] - nominal[0]), 360);
-  td_geometry_file_note (file, "Angles as measured: %s (up to %.3g° off even steps).", path,
-                         largest);
+  td_messages_note (&file->notes, "Angles as measured: %s (up to %.3g° off even steps).", path,
+                    largest);
 }
 
 static gboolean
@@ -170,13 +170,12 @@ geometry_nikon_read_angles (TdGeometryFile *file, TdIni *ini, GError **error)
   const double first = number_or_0 (ini, "InitialAngle");
   g_autofree char *folder = g_path_get_dirname (file->path);
   g_autofree char *name = g_path_get_basename (file->path);
-  g_autofree double *degrees = NULL;
 
   if (n == 0 || n > TD_SCAN_MAX_FRAMES || !isfinite (step) || fabs (step) > 360)
     return td_set_error (error, TD_ERROR_BAD_FILE,
                          "“%s”: Projections (%u) or AngularStep (%g°) is missing or not right",
                          file->path, n, step);
-  degrees = g_new (double, n);
+  g_autofree double *degrees = g_new (double, n);
   for (guint i = 0; i < n; i++)
     degrees[i] = first + i * step;
   if (td_series_ends (name, ".xtekct"))
@@ -270,10 +269,10 @@ geometry_nikon_take_volume (TdGeometryFile *file, TdIni *ini)
       return;
     if (number_or_0 (ini, offsets[i]) != 0
         || fabs (number_or_0 (ini, edges[i]) - edge) > 1e-3 * edge) {
-      td_geometry_file_note (file,
-                             "The file's volume (VoxelsX, …) has voxels that are no cubes, or is "
-                             "moved aside by its OffsetX, Y or Z: one about what the detector sees "
-                             "is taken instead.");
+      td_messages_note (&file->notes,
+                        "The file's volume (VoxelsX, …) has voxels that are no cubes, or is "
+                        "moved aside by its OffsetX, Y or Z: one about what the detector sees "
+                        "is taken instead.");
       return;
     }
   }
@@ -305,14 +304,14 @@ td_geometry_file_load_nikon (const char *path, GError **error)
     geometry_nikon_take_views (file, &setup);
   else
     take_circular (&file->geometry, &setup);
-  td_geometry_file_note (file,
-                         "Nikon's images show the detector from behind: their rows are turned "
-                         "round, so that all is seen from the source.");
+  td_messages_note (&file->notes,
+                    "Nikon's images show the detector from behind: their rows are turned "
+                    "round, so that all is seen from the source.");
   if (setup.detector[0] != 0 || setup.detector[1] != 0)
-    td_geometry_file_note (file,
-                           "DetectorOffsetX and Y (%g, %g mm) are taken as to the right and up, "
-                           "seen from the source.",
-                           setup.detector[0], setup.detector[1]);
+    td_messages_note (&file->notes,
+                      "DetectorOffsetX and Y (%g, %g mm) are taken as to the right and up, "
+                      "seen from the source.",
+                      setup.detector[0], setup.detector[1]);
   return g_steal_pointer (&file);
 }
 

@@ -271,11 +271,13 @@ td_geometry_file_load_rtk (const char *path, GError **error)
   }
   if (numbers->len == 0)
     return td_set_error_null (error, TD_ERROR_BAD_FILE, "“%s” describes no projections", path);
-  td_geometry_file_note (file, "RTK geometry: the middle of the detector is taken for its origin; "
-                               "(x, y, z) here are RTK's (−x, −z, −y).");
+  td_messages_note (&file->notes,
+                    "RTK geometry: the middle of the detector is taken for its origin; "
+                    "(x, y, z) here are RTK's (−x, −z, −y).");
   if (parse.collimated)
-    td_geometry_file_note (file, "RTK's jaws (Collimation…) are not heeded: what they shade counts "
-                                 "as attenuated; {crop} leaves it out.");
+    td_messages_note (&file->notes,
+                      "RTK's jaws (Collimation…) are not heeded: what they shade counts "
+                      "as attenuated; {crop} leaves it out.");
   double *values = g_array_steal (numbers, &n);
   return td_geometry_file_take_views (file, values, n, TD_VIEWS_MATRICES_MM, error)
              ? g_steal_pointer (&file)

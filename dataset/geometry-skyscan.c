@@ -91,10 +91,10 @@ take_distances (TdGeometryFile *file, TdIni *ini, GError **error)
     geometry->source_detector_mm = sdd;
     geometry->pixel_width_mm = image > 0 ? image * sdd / sod : binned;
     if (image > 0 && camera > 0 && fabs (geometry->pixel_width_mm / binned - 1) > 0.02)
-      td_geometry_file_note (file,
-                             "The image's pixel of %g µm makes the detector's %.4g mm, not the "
-                             "camera's %.4g mm; the former is calibrated and was taken.",
-                             image * 1000, geometry->pixel_width_mm, binned);
+      td_messages_note (&file->notes,
+                        "The image's pixel of %g µm makes the detector's %.4g mm, not the "
+                        "camera's %.4g mm; the former is calibrated and was taken.",
+                        image * 1000, geometry->pixel_width_mm, binned);
   }
   /* Width to height; 1 within percents. */
   geometry->pixel_height_mm = geometry->pixel_width_mm / (isfinite (ratio) ? ratio : 1);
@@ -128,29 +128,27 @@ geometry_skyscan_note_rest (TdGeometryFile *file, TdIni *ini, double step)
 
   if (full && g_ascii_strcasecmp (full, "YES") == 0
       && fabs (covered - 360) > MAX (1.5 * fabs (step), 1))
-    td_geometry_file_note (file,
-                           "The log says that the turn is whole (Use 360 Rotation=YES), but %u "
-                           "views %.4g° apart cover %.4g°: the latter was taken; {angles} states "
-                           "another.",
-                           n, fabs (step), covered);
+    td_messages_note (&file->notes,
+                      "The log says that the turn is whole (Use 360 Rotation=YES), but %u "
+                      "views %.4g° apart cover %.4g°: the latter was taken; {angles} states "
+                      "another.",
+                      n, fabs (step), covered);
   if (connected > 1)
-    td_geometry_file_note (file,
-                           "This is one of %u connected scans (Number of connected scans): its "
-                           "volume is that part of the sample only.",
-                           connected);
+    td_messages_note (&file->notes,
+                      "This is one of %u connected scans (Number of connected scans): its "
+                      "volume is that part of the sample only.",
+                      connected);
   if (beside > 1)
-    td_geometry_file_note (
-        file,
-        "The camera stood at %u places side by side (Number Of Horizontal Offset "
-        "Positions): the images are taken as put together already.",
-        beside);
+    td_messages_note (&file->notes,
+                      "The camera stood at %u places side by side (Number Of Horizontal Offset "
+                      "Positions): the images are taken as put together already.",
+                      beside);
   /* Half a row's height from one side to the other. */
   if (fabs (rolled) * G_PI / 180 * file->n_columns > 0.5)
-    td_geometry_file_note (
-        file,
-        "The log says that the camera is turned by %.4g° (Image Rotation), which "
-        "is not used; where the images still are, {tilt} takes it.",
-        rolled);
+    td_messages_note (&file->notes,
+                      "The log says that the camera is turned by %.4g° (Image Rotation), which "
+                      "is not used; where the images still are, {tilt} takes it.",
+                      rolled);
 }
 
 static gboolean
@@ -164,13 +162,12 @@ geometry_skyscan_take_views (TdGeometryFile *file, TdIni *ini, GError **error)
 
   if (trajectory
       && (g_ascii_strncasecmp (trajectory, "SPIRAL", 6) == 0
-          || g_ascii_strncasecmp (trajectory, "HELI", 4) == 0)) {
-    td_set_error (error, TD_ERROR_UNSUPPORTED,
-                  "“%s”: its trajectory is a helix (Scanning Trajectory=%s): helical scans cannot "
-                  "be reconstructed; open a scan whose sample stays at one height",
-                  file->path, trajectory);
-    return FALSE;
-  }
+          || g_ascii_strncasecmp (trajectory, "HELI", 4) == 0))
+    return td_set_error (
+        error, TD_ERROR_UNSUPPORTED,
+        "“%s”: its trajectory is a helix (Scanning Trajectory=%s): helical scans cannot "
+        "be reconstructed; open a scan whose sample stays at one height",
+        file->path, trajectory);
   file->n_columns = td_ini_count (ini, ACQUISITION, "Number of Columns");
   file->n_rows = td_ini_count (ini, ACQUISITION, "Number of Rows");
   if (!isfinite (step) || step == 0 || fabs (step) > 180)
@@ -205,10 +202,10 @@ take_offsets (TdGeometryFile *file, TdIni *ini, GError **error)
   if (isfinite (moved) && td_ini_number (ini, RECONSTRUCTION, "Postalignment Applied") != 0) {
     geometry->detector_offset_u_px = moved;
     if (moved != 0)
-      td_geometry_file_note (file,
-                             "The axis lies %g columns beside the middle, as NRecon's "
-                             "reconstruction had it (Postalignment); {centre} states another.",
-                             moved);
+      td_messages_note (&file->notes,
+                        "The axis lies %g columns beside the middle, as NRecon's "
+                        "reconstruction had it (Postalignment); {centre} states another.",
+                        moved);
   }
   if (geometry->beam == TD_BEAM_PARALLEL || !isfinite (line) || line == 0)
     return TRUE;
@@ -242,21 +239,22 @@ td_geometry_file_load_skyscan (const char *path, GError **error)
                       : depth > 0 && depth <= 32 ? exp2 (depth) - 1
                                                  : 65535;
   file->mirrored = TRUE;
-  td_geometry_file_note (
-      file, "SkyScan's images show the detector from behind: their rows are turned "
-            "round; where the sample comes out as its mirror image, {reverse-rotation} "
-            "turns the other way.");
-  td_geometry_file_note (
-      file,
+  td_messages_note (&file->notes,
+                    "SkyScan's images show the detector from behind: their rows are turned "
+                    "round; where the sample comes out as its mirror image, {reverse-rotation} "
+                    "turns the other way.");
+  td_messages_note (
+      &file->notes,
       reference > 0
           ? N_ ("The open beam is taken to count %g (Reference Intensity); {flats} gives another.")
           : N_ ("The open beam is taken to count %g (full scale); {flats} gives another."),
       file->white_level);
   file->uncorrected = corrected && g_ascii_strcasecmp (corrected, "OFF") == 0;
   if (file->uncorrected)
-    td_geometry_file_note (
-        file, "The scanner left its flat field correction out (Flat Field Correction=OFF): the "
-              "open beam is taken to be the same everywhere; {flats} gives measured ones.");
+    td_messages_note (
+        &file->notes,
+        "The scanner left its flat field correction out (Flat Field Correction=OFF): the "
+        "open beam is taken to be the same everywhere; {flats} gives measured ones.");
   return g_steal_pointer (&file);
 }
 
@@ -282,13 +280,12 @@ td_skyscan_first_projection (const char *path, GError **error)
   g_autoptr (TdIni) ini = td_ini_load (path, error);
   const char *stated = ini ? td_ini_string (ini, ACQUISITION, "Filename Prefix") : NULL;
   g_autofree char *folder = g_path_get_dirname (path), *name = g_path_get_basename (path);
-  g_auto (GStrv) images = NULL;
 
   if (!ini)
     return NULL;
   if (td_series_ends (name, ".log"))
     name[strlen (name) - strlen (".log")] = '\0';
-  images = td_series_list (folder, td_series_is_tiff, NULL);
+  g_auto (GStrv) images = td_series_list (folder, td_series_is_tiff, NULL);
   /* What is called like a result's log are its slices. */
   const gboolean result = geometry_skyscan_is_result (ini);
   const char *prefixes[] = { stated, result ? NULL : name };

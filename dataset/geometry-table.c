@@ -9,8 +9,10 @@
 #include "json-walk.h"
 #include "number.h"
 #include "text-file.h"
+#include "unit.h"
 
-/* Twelve numbers a view, as JSON arrays or as text. */
+/* JSON: a geometry of this program, twelve numbers a view, or another program's parameters. Text:
+   twelve numbers a view. */
 
 #define MAX_BYTES ((gsize) 256 << 20)
 #define MAX_DEPTH 4
@@ -80,28 +82,29 @@ take_count (const TdGeometryFile *file, JsonNode *root, const char *key, guint *
          || td_geometry_json_refuse (error, file->path, key);
 }
 
-/* The keys that may stand beside the numbers, then those of the numbers, of which there is one. */
+/* The keys that may stand beside the numbers, then those of the numbers, of which there is one.
+ *@at: its place among these; -1: it has none. */
 static gboolean
-check_table_keys (const TdGeometryFile *file, JsonNode *root, GError **error)
+check_table_keys (const TdGeometryFile *file, JsonNode *root, int *at, GError **error)
 {
   static const char *const others[] = { "columns", "rows", "pixel_mm", "voxel_mm", "volume_size" };
   const char *known[G_N_ELEMENTS (others) + G_N_ELEMENTS (keys) + 1] = { NULL };
-  const char *found = NULL;
   guint n = 0;
 
+  *at = -1;
   for (guint i = 0; i < G_N_ELEMENTS (others); i++)
     known[n++] = others[i];
   for (guint i = 0; i < G_N_ELEMENTS (keys); i++) {
     known[n++] = keys[i].key;
     if (!td_json_at (root, keys[i].key))
       continue;
-    if (found)
+    if (*at >= 0)
       return td_set_error (error, TD_ERROR_BAD_FILE,
                            "%s: the geometry has both “%s” and “%s”: leave the right one only",
-                           file->path, found, keys[i].key);
-    found = keys[i].key;
+                           file->path, keys[*at].key, keys[i].key);
+    *at = (int) i;
   }
-  return found ? td_geometry_json_check_keys (root, known, file->path, error) : TRUE;
+  return *at < 0 || td_geometry_json_check_keys (root, known, file->path, error);
 }
 
 /* {"matrices": […], "columns": 512, "rows": 512, "pixel_mm": 0.2, "voxel_mm": 0.1,
@@ -110,8 +113,9 @@ static gboolean
 take_object (TdGeometryFile *file, JsonNode *root, GError **error)
 {
   TdGeometry *geometry = &file->geometry;
+  int at;
 
-  if (!check_table_keys (file, root, error)
+  if (!check_table_keys (file, root, &at, error)
       || !take_count (file, root, "columns", &file->n_columns, error)
       || !take_count (file, root, "rows", &file->n_rows, error)
       || !take_member (file, root, "pixel_mm", &geometry->pixel_width_mm, error)
@@ -120,12 +124,9 @@ take_object (TdGeometryFile *file, JsonNode *root, GError **error)
   geometry->pixel_height_mm = geometry->pixel_width_mm;
   if (!td_geometry_json_volume (root, geometry->volume_size))
     return td_geometry_json_refuse (error, file->path, "volume_size");
-  for (guint i = 0; i < G_N_ELEMENTS (keys); i++) {
-    JsonNode *node = td_json_at (root, keys[i].key);
-
-    if (node && JSON_NODE_HOLDS_ARRAY (node))
-      return take_array (file, json_node_get_array (node), keys[i].kind, error);
-  }
+  JsonArray *numbers = at < 0 ? NULL : td_json_list (root, keys[at].key);
+  if (numbers)
+    return take_array (file, numbers, keys[at].kind, error);
   return td_set_error (error, TD_ERROR_BAD_FILE,
                        "“%s” holds neither “beam” nor “matrices” nor “vectors”: it is no geometry",
                        file->path);
@@ -143,6 +144,55 @@ take_own (TdGeometryFile *file, const char *text, GError **error)
   return td_geometry_file_take_views (file, g_steal_pointer (&geometry->view_matrices),
                                       (gsize) geometry->n_view_matrices * 12, TD_VIEWS_MATRICES_PX,
                                       error);
+}
+
+/* ── FIPS ── */
+
+/* The parameters that the Finnish Inverse Problems Society's open scans carry (Meaney et al.,
+   Helsinki Tomography Challenge 2022): one JSON object, lengths in distanceUnit. What ends in Post
+   describes the projections as stored, after their binning; the axis is at their middle. */
+
+gboolean
+td_geometry_file_is_fips (const char *path)
+{
+  g_autofree char *head = td_text_head (path, 4096);
+
+  return head && strstr (head, "\"distanceSourceOrigin\"") != NULL;
+}
+
+static double
+length_mm (JsonNode *root, const char *key, double unit_mm)
+{
+  const double length = td_json_number (root, key) * unit_mm;
+
+  return isfinite (length) && length > 0 ? length : 0;
+}
+
+static TdGeometryFile *
+load_fips (const char *path, JsonNode *root, GError **error)
+{
+  g_autoptr (TdGeometryFile) file
+      = td_geometry_file_new (path, N_ ("parameters of the FIPS open data"));
+  const char *name = td_json_string (root, "distanceUnit");
+  const double unit = name ? td_length_unit (name) : 1;
+  TdGeometry *geometry = &file->geometry;
+  double pixel_mm = length_mm (root, "pixelSizePost", unit);
+
+  if (!(pixel_mm > 0))
+    pixel_mm = length_mm (root, "pixelSize", unit);
+  geometry->source_axis_mm = length_mm (root, "distanceSourceOrigin", unit);
+  geometry->source_detector_mm = length_mm (root, "distanceSourceDetector", unit);
+  if (!(geometry->source_axis_mm > 0) || !(geometry->source_detector_mm > geometry->source_axis_mm)
+      || !(pixel_mm > 0))
+    return td_set_error_null (
+        error, TD_ERROR_BAD_FILE,
+        "“%s”: distanceSourceOrigin, distanceSourceDetector and pixelSize (in mm, cm, m or um) "
+        "do not place source and detector",
+        path);
+  geometry->pixel_width_mm = geometry->pixel_height_mm = pixel_mm;
+  file->n_columns = td_json_count (root, "numDetectorsPost");
+  file->n_angles = td_json_count (root, "numberImages");
+  return g_steal_pointer (&file);
 }
 
 TdGeometryFile *
@@ -165,7 +215,7 @@ td_geometry_file_load_json (const char *path, GError **error)
   else if (json_object_has_member (json_node_get_object (root), "beam"))
     good = take_own (file, text, error);
   else if (json_object_has_member (json_node_get_object (root), "distanceSourceOrigin"))
-    return td_geometry_file_load_fips (path, root, error);
+    return load_fips (path, root, error);
   else
     good = take_object (file, root, error);
   return good ? g_steal_pointer (&file) : NULL;

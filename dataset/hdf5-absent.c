@@ -328,21 +328,20 @@ slab_length (const Slab *slab, guint along, guint64 limit)
   return block * count;
 }
 
-/* Behind the last place along a dimension; 0 where there is no last one. */
-static guint64
-slab_end (const Slab *slab, guint along)
-{
-  return slab->count[along] == H5S_UNLIMITED || slab->block[along] == H5S_UNLIMITED
-                 || slab->count[along] == 0
-             ? 0
-             : slab->start[along] + (slab->count[along] - 1) * slab->stride[along]
-                   + slab->block[along];
-}
-
 static gboolean
 slab_is_open (const Slab *slab, guint along)
 {
   return slab->count[along] == H5S_UNLIMITED || slab->block[along] == H5S_UNLIMITED;
+}
+
+/* Behind the last place along a dimension; 0 where there is no last one. */
+static guint64
+slab_end (const Slab *slab, guint along)
+{
+  return slab_is_open (slab, along) || slab->count[along] == 0
+             ? 0
+             : slab->start[along] + (slab->count[along] - 1) * slab->stride[along]
+                   + slab->block[along];
 }
 
 /* Whether frames of that shape fill what the slab selects of each frame. */
@@ -594,9 +593,7 @@ absent_find (TdH5Absent *absent, hid_t dataset, guint along, const Search *searc
     case H5D_COMPACT: break;
     default: good = FALSE; break;
     }
-  if (!good)
-    td_set_error (error, TD_ERROR_BAD_FILE, "“%s”: a data set is damaged", own);
-  return good;
+  return good || td_set_error (error, TD_ERROR_BAD_FILE, "“%s”: a data set is damaged", own);
 }
 
 gboolean

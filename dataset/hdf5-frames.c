@@ -124,16 +124,13 @@ static gboolean
 reopen_with_access (TdH5Frames *frames, GError **error)
 {
   const gssize length = H5Iget_name (frames->dataset, NULL, 0);
-  g_auto (TdH5Id) file = -1;
-  g_auto (TdH5Id) access = -1;
-  g_autofree char *path = NULL;
 
   if ((frames->chunk_depth < 2 && !frames->external) || length <= 0)
     return TRUE;
-  path = g_malloc0 (length + 1);
+  g_autofree char *path = g_malloc0 (length + 1);
   H5Iget_name (frames->dataset, path, length + 1);
-  file = H5Iget_file_id (frames->dataset);
-  access = H5Pcreate (H5P_DATASET_ACCESS);
+  g_auto (TdH5Id) file = H5Iget_file_id (frames->dataset);
+  g_auto (TdH5Id) access = H5Pcreate (H5P_DATASET_ACCESS);
   H5Pset_chunk_cache (access, 12421, CHUNK_CACHE_BYTES, 1);
   if (frames->external)
     td_h5_set_raw_folder (access);
@@ -192,13 +189,6 @@ check_present (const TdH5Frames *frames, guint first, guint count, GError **erro
 
 /* Ranges below are in the file's order: frames of the first dimension, rows of the second. A data
  * set opened by rows therefore has its rows as the ranges' frames. */
-static TdFrameRange
-stored_range (const TdH5Frames *frames, const TdFrameRange *range)
-{
-  if (!frames->by_rows)
-    return *range;
-  return (TdFrameRange) { range->kind, range->row0, range->n_rows, range->first, range->count };
-}
 
 static gboolean
 hdf5_frames_say_damaged (const TdH5Frames *frames, guint stored, GError **error)
@@ -300,12 +290,11 @@ hdf5_frames_read_blocks (TdH5Frames *frames, const guint *indices, const TdFrame
 {
   const gsize columns = frames->facts.n_columns, n_rows = range->n_rows;
   guint block = (guint) CLAMP (PIECE_BYTES / (n_rows * columns * sizeof (float)), 1, range->count);
-  g_autofree float *stored = NULL;
 
   if (!target->stored_bytes && target->row_step == columns
       && target->frame_step == n_rows * columns)
     return hdf5_frames_read_stored (frames, indices, range, target->values, cancellable, error);
-  stored = g_try_new (float, block *n_rows *columns);
+  g_autofree float *stored = g_try_new (float, block *n_rows *columns);
   if (!stored)
     return hdf5_frames_refuse (frames, error, TD_ERROR_TOO_LARGE,
                                N_ ("needs more memory to be read than is free"));
@@ -353,11 +342,12 @@ gboolean
 td_h5_frames_fill (TdH5Frames *frames, const guint *indices, const TdFrameRange *range,
                    const TdFrameTarget *target, GCancellable *cancellable, GError **error)
 {
-  const TdFrameRange stored = stored_range (frames, range);
+  const TdFrameRange stored
+      = { range->kind, range->row0, range->n_rows, range->first, range->count };
   const TdFrameTarget turned = td_frame_target_turned (target);
 
   if (!frames->by_rows)
-    return hdf5_frames_read_range (frames, indices, &stored, target, cancellable, error);
+    return hdf5_frames_read_range (frames, indices, range, target, cancellable, error);
   if (!indices)
     return hdf5_frames_read_range (frames, NULL, &stored, &turned, cancellable, error);
   for (guint i = 0; i < range->count; i++) { /* flats and darks of which some are missing */

@@ -523,9 +523,9 @@ chunk_read_piece (guint index, gpointer scratch, gpointer user, GError **error)
   const gboolean good = read->storage->n_filters > 0 ? chunk_read_packed (read, chunk, scratch)
                                                      : chunk_read_plain (read, chunk, scratch);
 
-  if (!good)
-    td_set_error (error, TD_ERROR_BAD_FILE, "A chunk at byte %" PRIu64 " is damaged", chunk->at);
-  return good;
+  return good
+         || td_set_error (error, TD_ERROR_BAD_FILE, "A chunk at byte %" PRIu64 " is damaged",
+                          chunk->at);
 }
 
 static gboolean

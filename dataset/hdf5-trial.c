@@ -229,41 +229,32 @@ trial_words (const char *kind, const char *path)
   return words;
 }
 
-static gboolean
-trial_volume (const char *path, const char *dataset, GCancellable *cancellable, GError **error)
+gboolean
+td_h5_trial_volume (const char *path, const char *dataset, GCancellable *cancellable,
+                    GError **error)
 {
-  g_autoptr (GPtrArray) words = NULL;
-
   if (!td_helper_exists () || !td_h5_probe (path))
     return TRUE;
-  words = trial_words ("volume", path);
+  g_autoptr (GPtrArray) words = trial_words ("volume", path);
   if (dataset)
     g_ptr_array_add (words, g_strdup (dataset));
   return trial_run (words, path, cancellable, error);
 }
 
 gboolean
-td_h5_trial_volume (const char *path, const char *dataset, GError **error)
-{
-  return trial_volume (path, dataset, NULL, error);
-}
-
-gboolean
 td_h5_trial_scan (const char *path, const TdScanOptions *options, GCancellable *cancellable,
                   GError **error)
 {
-  g_autoptr (GPtrArray) words = NULL;
-
   const gboolean companions
       = td_scan_companions_in_hdf5 (options->flats) || td_scan_companions_in_hdf5 (options->darks);
   if (!td_helper_exists () || options->raw_columns > 0
       || !(companions || trial_concerns (path, TRUE)))
     return TRUE;
   /* By themselves first, so that the one at fault is named. */
-  if ((options->flats && !trial_volume (options->flats, NULL, cancellable, error))
-      || (options->darks && !trial_volume (options->darks, NULL, cancellable, error)))
+  if ((options->flats && !td_h5_trial_volume (options->flats, NULL, cancellable, error))
+      || (options->darks && !td_h5_trial_volume (options->darks, NULL, cancellable, error)))
     return FALSE;
-  words = trial_words ("scan", path);
+  g_autoptr (GPtrArray) words = trial_words ("scan", path);
   trial_add_options (words, options);
   return trial_run (words, path, cancellable, error);
 }

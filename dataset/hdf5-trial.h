@@ -18,6 +18,7 @@
 gboolean td_h5_trial_scan (const char *path, const TdScanOptions *options,
                            GCancellable *cancellable, GError **error);
 /* The same for td_volume_open…() and td_h5_program(). @dataset: NULL: none is stated. */
-gboolean td_h5_trial_volume (const char *path, const char *dataset, GError **error);
+gboolean td_h5_trial_volume (const char *path, const char *dataset, GCancellable *cancellable,
+                             GError **error);
 /* As td_helper_begin(), and does the child's work: it returns FALSE or not at all. */
 gboolean td_h5_trial_helper (int argc, char **argv);

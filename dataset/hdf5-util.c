@@ -96,7 +96,6 @@ td_h5_open (const char *path, GError **error)
 {
   TD_H5_GUARD;
   g_auto (TdH5Id) access = H5Pcreate (H5P_FILE_ACCESS);
-  hid_t file;
 
   if (!td_h5_is_regular (path)) {
     td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” is not a file", path);
@@ -104,7 +103,7 @@ td_h5_open (const char *path, GError **error)
   }
   H5Pset_file_locking (access, FALSE, TRUE);
   td_h5_driver_set (access);
-  file = H5Fopen (path, H5F_ACC_RDONLY, access);
+  const hid_t file = H5Fopen (path, H5F_ACC_RDONLY, access);
   if (file < 0)
     td_set_error (
         error, TD_ERROR_BAD_FILE,
@@ -117,11 +116,10 @@ td_h5_file_name (hid_t object)
 {
   TD_H5_GUARD;
   gssize length = H5Fget_name (object, NULL, 0);
-  char *name;
 
   if (length < 0)
     return g_strdup ("?");
-  name = g_malloc0 (length + 1);
+  char *name = g_malloc0 (length + 1);
   H5Fget_name (object, name, length + 1);
   return name;
 }
@@ -157,7 +155,6 @@ typedef struct {
 static gboolean
 tour_group (Tour *tour, hid_t group, const char *path, guint depth)
 {
-  g_auto (GStrv) names = NULL;
   H5O_info_t info;
   guint64 *address;
 
@@ -169,7 +166,7 @@ tour_group (Tour *tour, hid_t group, const char *path, guint depth)
     return FALSE;
   if (tour->visit (group, path, tour->user))
     return TRUE;
-  names = td_h5_names (group);
+  g_auto (GStrv) names = td_h5_names (group);
   for (guint i = 0; names[i]; i++) {
     g_autofree char *below = g_strconcat (strcmp (path, "/") == 0 ? "" : path, "/", names[i], NULL);
     g_auto (TdH5Id) child = -1;
@@ -277,13 +274,12 @@ td_h5_dimensions_pick (const TdH5Dimensions *dimensions, const hsize_t *all, hsi
 static char *
 read_text (hid_t object, hid_t type, hid_t space, gboolean attribute)
 {
-  g_auto (TdH5Id) memory = -1;
   g_autofree char *text = NULL;
   gsize size;
 
   if (H5Tget_class (type) != H5T_STRING || space < 0 || H5Sget_simple_extent_npoints (space) != 1)
     return NULL;
-  memory = H5Tcopy (H5T_C_S1);
+  g_auto (TdH5Id) memory = H5Tcopy (H5T_C_S1);
   H5Tset_cset (memory, H5Tget_cset (type));
   if (H5Tis_variable_str (type) > 0) {
     char *variable = NULL;
@@ -325,15 +321,12 @@ char *
 td_h5_attribute_string (hid_t object, const char *name)
 {
   TD_H5_GUARD;
-  g_auto (TdH5Id) attribute = -1;
-  g_auto (TdH5Id) type = -1;
-  g_auto (TdH5Id) space = -1;
 
   if (H5Aexists (object, name) <= 0)
     return NULL;
-  attribute = H5Aopen (object, name, H5P_DEFAULT);
-  type = attribute < 0 ? -1 : H5Aget_type (attribute);
-  space = attribute < 0 ? -1 : H5Aget_space (attribute);
+  g_auto (TdH5Id) attribute = H5Aopen (object, name, H5P_DEFAULT);
+  g_auto (TdH5Id) type = attribute < 0 ? -1 : H5Aget_type (attribute);
+  g_auto (TdH5Id) space = attribute < 0 ? -1 : H5Aget_space (attribute);
   return type < 0 ? NULL : read_text (attribute, type, space, TRUE);
 }
 
@@ -397,7 +390,6 @@ td_h5_numbers (hid_t dataset, const char *name, gsize *n, GError **error)
 {
   TD_H5_GUARD;
   g_auto (TdH5Id) space = H5Dget_space (dataset);
-  g_autofree double *values = NULL;
   hssize_t points = space < 0 ? -1 : H5Sget_simple_extent_npoints (space);
   hsize_t shape[8];
   int rank = td_h5_shape (dataset, shape, 8), large = 0;
@@ -406,7 +398,7 @@ td_h5_numbers (hid_t dataset, const char *name, gsize *n, GError **error)
     large += shape[i] > 1;
   if (points < 1 || (gsize) points > MAX_NUMBERS || rank < 0 || large > 1 || !is_number (dataset))
     return td_set_error_null (error, TD_ERROR_BAD_FILE, "%s is not a list of numbers", name);
-  values = g_new (double, points);
+  g_autofree double *values = g_new (double, points);
   if (H5Dread (dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
     return td_set_error_null (error, TD_ERROR_BAD_FILE,
                               "%s cannot be read: the file is damaged or cut short", name);
@@ -419,10 +411,9 @@ td_h5_number (hid_t location, const char *path, double *value)
 {
   TD_H5_GUARD;
   g_auto (TdH5Id) dataset = td_h5_find_dataset (location, path, NULL);
-  g_autofree double *values = NULL;
   gsize n;
 
-  values = dataset < 0 ? NULL : td_h5_numbers (dataset, path, &n, NULL);
+  g_autofree double *values = dataset < 0 ? NULL : td_h5_numbers (dataset, path, &n, NULL);
   if (!values || !isfinite (values[0]))
     return FALSE;
   *value = values[0];
@@ -526,11 +517,10 @@ static hid_t
 hdf5_link_open (hid_t location, const char *name)
 {
   const hid_t object = H5Oopen (location, name, H5P_DEFAULT);
-  g_auto (TdH5Id) access = -1;
 
   if (object >= 0)
     return object;
-  access = H5Pcreate (H5P_DATASET_ACCESS);
+  g_auto (TdH5Id) access = H5Pcreate (H5P_DATASET_ACCESS);
   td_h5_set_raw_folder (access);
   return H5Dopen2 (location, name, access);
 }
@@ -539,7 +529,6 @@ hdf5_link_open (hid_t location, const char *name)
 static hid_t
 hdf5_link_step (hid_t location, const char *name, guint hops, char **missing)
 {
-  g_autofree char *value = NULL;
   const char *file = NULL, *path = NULL;
   H5L_info_t link;
 
@@ -549,7 +538,7 @@ hdf5_link_step (hid_t location, const char *name, guint hops, char **missing)
     return hdf5_link_open (location, name);
   if (link.u.val_size == 0 || link.u.val_size > MAX_LINK_BYTES)
     return -1;
-  value = g_malloc0 (link.u.val_size + 1);
+  g_autofree char *value = g_malloc0 (link.u.val_size + 1);
   if (H5Lget_val (location, name, value, link.u.val_size, H5P_DEFAULT) < 0)
     return -1;
   if (link.type == H5L_TYPE_SOFT)
@@ -614,7 +603,6 @@ td_h5_no_frames (hid_t location, const char *path)
   TD_H5_GUARD;
   g_autofree char *folder = g_path_get_dirname (path), *name = g_path_get_basename (path);
   g_auto (TdH5Id) group = td_h5_find (location, folder, NULL);
-  g_auto (TdH5Id) object = -1;
   hsize_t shape[H5S_MAX_RANK];
   H5L_info_t link;
   unsigned version[3] = { 0 };
@@ -622,7 +610,7 @@ td_h5_no_frames (hid_t location, const char *path)
   if (group < 0 || H5Iget_type (group) != H5I_GROUP
       || H5Lget_info (group, name, &link, H5P_DEFAULT) < 0 || link.type != H5L_TYPE_HARD)
     return NULL;
-  object = H5Oopen (group, name, H5P_DEFAULT);
+  g_auto (TdH5Id) object = H5Oopen (group, name, H5P_DEFAULT);
   H5get_libversion (&version[0], &version[1], &version[2]);
   if (object < 0)
     return td_message_packed (

@@ -94,10 +94,9 @@ td_h5_finish (hid_t file)
 {
   TD_H5_GUARD;
   int *fd = NULL;
-  gboolean flushed;
 
   errno = 0;
-  flushed = H5Fflush (file, H5F_SCOPE_GLOBAL) >= 0;
+  const gboolean flushed = H5Fflush (file, H5F_SCOPE_GLOBAL) >= 0;
   /* a file that cannot be flushed stays open in the library: it should at least take no room */
   if (!flushed && H5Fget_vfd_handle (file, H5P_DEFAULT, (void **) &fd) >= 0 && fd) {
     int code = errno;
@@ -119,10 +118,9 @@ hid_t
 td_h5_add_group (hid_t parent, const char *name, const char *nx_class)
 {
   TD_H5_GUARD;
-  hid_t group;
 
   errno = 0;
-  group = H5Gcreate2 (parent, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  const hid_t group = H5Gcreate2 (parent, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   if (group >= 0 && !td_h5_set_string (group, "NX_class", nx_class)) {
     td_h5_close (group);
     return -1;

@@ -57,16 +57,14 @@ td_ini_load (const char *path, GError **error)
 {
   g_autofree char *text = td_text_load (path, MAX_BYTES, error);
   g_autofree char *section = g_strdup ("");
-  g_auto (GStrv) lines = NULL;
-  TdIni *ini;
 
   if (!text)
     return NULL;
-  ini = g_new0 (TdIni, 1);
+  TdIni *ini = g_new0 (TdIni, 1);
   ini->path = g_strdup (path);
   ini->values = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   ini->others = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
-  lines = g_strsplit_set (text, "\r\n", -1);
+  g_auto (GStrv) lines = g_strsplit_set (text, "\r\n", -1);
   for (guint i = 0; lines[i]; i++)
     ini_text_parse_line (ini, lines[i], &section);
   return ini;

@@ -170,22 +170,22 @@ td_json_count (JsonNode *root, const char *path)
 }
 
 gboolean
-td_json_true (JsonNode *root, const char *path)
-{
-  JsonNode *node = td_json_at (root, path);
-
-  return node && JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_BOOLEAN
-         && json_node_get_boolean (node);
-}
-
-gboolean
 td_json_flag (JsonNode *root, const char *path, gboolean *flag)
 {
   JsonNode *node = td_json_at (root, path);
+  const gboolean is_flag
+      = node && JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_BOOLEAN;
 
-  *flag = td_json_true (root, path);
-  return !node
-         || (JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_BOOLEAN);
+  *flag = is_flag && json_node_get_boolean (node);
+  return !node || is_flag;
+}
+
+gboolean
+td_json_true (JsonNode *root, const char *path)
+{
+  gboolean flag;
+
+  return td_json_flag (root, path, &flag) && flag;
 }
 
 double

@@ -360,44 +360,39 @@ td_message_text (const TdMessage *message, TdNaming naming)
 #define PACKED "{\"id\":"
 #define MOST_DEEP 24 /* messages in messages: what another program wrote may have any */
 
-/* What is deeper than another process takes is said in this one's language. */
-static void
-message_add_json (const TdMessage *message, JsonBuilder *builder, guint depth)
+/* What is deeper than another process takes is said in this one's language. (transfer full) */
+static JsonNode *
+message_to_json (const TdMessage *message, guint depth)
 {
   if (depth > MOST_DEEP) {
     g_autofree char *text = td_message_text (message, NULL);
-    json_builder_add_string_value (builder, text);
-    return;
+    return json_node_init_string (json_node_alloc (), text);
   }
-  json_builder_begin_object (builder);
-  json_builder_set_member_name (builder, "id");
-  json_builder_add_string_value (builder, message->id);
-  json_builder_set_member_name (builder, "plain");
-  json_builder_add_boolean_value (builder, message->plain);
-  json_builder_set_member_name (builder, "values");
-  json_builder_begin_array (builder);
+  JsonNode *node = json_node_new (JSON_NODE_OBJECT);
+  JsonObject *object = json_object_new ();
+  JsonArray *values = json_array_new ();
+
+  json_node_take_object (node, object);
+  json_object_set_string_member (object, "id", message->id);
+  json_object_set_boolean_member (object, "plain", message->plain);
+  json_object_set_array_member (object, "values", values);
   for (guint i = 0; message->values[i]; i++)
     if (message->inner && i < message->inner->len && message->inner->pdata[i]) {
-      message_add_json (message->inner->pdata[i], builder, depth + 1);
+      json_array_add_element (values, message_to_json (message->inner->pdata[i], depth + 1));
     } else {
       g_autofree char *value = message_shorten (g_utf8_make_valid (message->values[i], -1));
-      json_builder_add_string_value (builder, value);
+      json_array_add_string_element (values, value);
     }
-  json_builder_end_array (builder);
-  if (message->rest) {
-    json_builder_set_member_name (builder, "rest");
-    message_add_json (message->rest, builder, depth + 1);
-  }
-  json_builder_end_object (builder);
+  if (message->rest)
+    json_object_set_member (object, "rest", message_to_json (message->rest, depth + 1));
+  return node;
 }
 
 char *
 td_message_pack (const TdMessage *message)
 {
-  g_autoptr (JsonBuilder) builder = json_builder_new ();
+  g_autoptr (JsonNode) root = message_to_json (message, 0);
 
-  message_add_json (message, builder, 0);
-  g_autoptr (JsonNode) root = json_builder_get_root (builder);
   return td_json_text (root, FALSE);
 }
 
@@ -509,6 +504,16 @@ td_messages_add (TdMessage ***list, TdMessage *message)
   *list = g_renew (TdMessage *, *list, n + 2);
   (*list)[n] = message;
   (*list)[n + 1] = NULL;
+}
+
+void
+td_messages_note (TdMessage ***list, const char *id, ...)
+{
+  va_list values;
+
+  va_start (values, id);
+  td_messages_add (list, td_message_new_list (id, values));
+  va_end (values);
 }
 
 TdMessage **

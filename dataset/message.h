@@ -51,6 +51,8 @@ char *td_message_words (const char *text, TdNaming naming);
 /* Lists of messages end with NULL; NULL is the empty list. Takes @message; one that is in the list
  * already is dropped. */
 void td_messages_add (TdMessage ***list, TdMessage *message);
+/* The same of a message that is made of these. */
+void td_messages_note (TdMessage ***list, const char *id, ...) G_GNUC_PRINTF (2, 3);
 TdMessage **td_messages_copy (TdMessage *const *list);
 void td_messages_free (TdMessage **list);
 guint td_messages_length (TdMessage *const *list);

@@ -66,12 +66,12 @@ td_output_spares (const char *path, const char *input, GError **error)
     }
   }
   free (real);
-  if (!spares)
-    td_set_error (error, TD_ERROR_IO,
-                  "“%s” holds what is read (“%s”) and is not replaced by what is written; choose "
-                  "another name",
-                  path, input);
-  return spares;
+  return spares
+         || td_set_error (
+             error, TD_ERROR_IO,
+             "“%s” holds what is read (“%s”) and is not replaced by what is written; choose "
+             "another name",
+             path, input);
 }
 
 gboolean
@@ -162,7 +162,8 @@ find_foreign (const char *path, guint depth)
 static gboolean
 says_own_hdf5 (const char *path)
 {
-  g_autofree char *program = td_h5_trial_volume (path, NULL, NULL) ? td_h5_program (path) : NULL;
+  g_autofree char *program
+      = td_h5_trial_volume (path, NULL, NULL, NULL) ? td_h5_program (path) : NULL;
 
   return program && g_str_has_prefix (program, "Tomodesk");
 }
@@ -266,7 +267,6 @@ static gboolean
 check_space (TdOutput *output, guint64 bytes, GError **error)
 {
   struct statvfs space;
-  guint64 available;
 
   bytes += SLACK_BYTES;
   if (!g_file_test (output->parent, G_FILE_TEST_IS_DIR))
@@ -275,7 +275,7 @@ check_space (TdOutput *output, guint64 bytes, GError **error)
                          output->parent);
   if (statvfs (output->parent, &space) != 0)
     return TRUE; /* some network file systems cannot tell; writing will */
-  available = (guint64) space.f_bavail * space.f_frsize;
+  const guint64 available = (guint64) space.f_bavail * space.f_frsize;
   if (bytes > available) {
     g_autofree char *need = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
     g_autofree char *have = g_format_size_full (available, G_FORMAT_SIZE_IEC_UNITS);
@@ -320,11 +320,9 @@ lock_part (const TdOutput *output, int *lock)
 static gboolean
 create_part (const TdOutput *output)
 {
-  int fd;
-
   if (output->folder)
     return mkdir (output->part, 0777) == 0;
-  fd = open (output->part, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
+  const int fd = open (output->part, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
   return fd >= 0 && close (fd) == 0;
 }
 
@@ -403,18 +401,6 @@ output_new (const char *path, gboolean folder, gboolean overwrite, const char *j
 }
 
 TdOutput *
-td_output_begin (const char *path, gboolean folder, gboolean overwrite, guint64 bytes,
-                 GError **error)
-{
-  g_autoptr (TdOutput) output = output_new (path, folder, overwrite, NULL);
-
-  if (!check_target (output, error) || !check_space (output, bytes, error)
-      || !output_open_part (output, error))
-    return NULL;
-  return g_steal_pointer (&output);
-}
-
-TdOutput *
 td_output_begin_shared (const char *path, gboolean folder, gboolean overwrite, guint64 bytes,
                         const char *job, gboolean go_on, GError **error)
 {
@@ -435,6 +421,13 @@ td_output_begin_shared (const char *path, gboolean folder, gboolean overwrite, g
     td_set_error (error, TD_ERROR_NOT_FOUND,
                   "What an earlier run of the job wrote of “%s” is no longer there", output->path);
   return state == PART_LOCKED ? g_steal_pointer (&output) : NULL;
+}
+
+TdOutput *
+td_output_begin (const char *path, gboolean folder, gboolean overwrite, guint64 bytes,
+                 GError **error)
+{
+  return td_output_begin_shared (path, folder, overwrite, bytes, NULL, FALSE, error);
 }
 
 gboolean

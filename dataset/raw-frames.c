@@ -96,11 +96,10 @@ char **
 td_raw_frames_names (const TdRawFrames *frames)
 {
   const guint n = frames->paths->len;
-  char **names;
 
   if (n < 2 || n != td_raw_frames_count (frames))
     return NULL;
-  names = g_new0 (char *, n + 1);
+  char **names = g_new0 (char *, n + 1);
   for (guint i = 0; i < n; i++)
     names[i] = g_path_get_basename (frames->paths->pdata[i]);
   return names;
@@ -197,11 +196,10 @@ td_raw_scan_new (const char *path, const TdRawLayout *layout, TdRawFrames *frame
 {
   RawSource *source = g_new0 (RawSource, 1);
   TdScan *scan = td_scan_alloc (path, &raw_vtable, source);
-  guint n;
 
   for (guint kind = 0; kind < 3; kind++)
     source->frames[kind] = g_steal_pointer (&frames[kind]);
-  n = td_raw_frames_count (source->frames[TD_FRAME_PROJECTION]);
+  const guint n = td_raw_frames_count (source->frames[TD_FRAME_PROJECTION]);
   scan->facts.n_columns = layout->n_columns;
   scan->facts.n_rows = sinograms ? n : layout->n_rows;
   scan->facts.n_views = sinograms ? layout->n_rows : n;

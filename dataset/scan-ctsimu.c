@@ -248,11 +248,10 @@ ctsimu_geometry_leave_volume (const Frame *source, const Frame *stage, TdScanFac
   const double raised = td_dot3 (to_stage, stage->w);
   if (fabs (raised) < RAISED_MM)
     return;
-  td_messages_add (
-      &facts->notes,
-      td_message_new (N_ ("The stage stands %g mm along its axis from the source: the slices lie "
-                          "about what the detector sees, and no volume about the stage is taken."),
-                      raised));
+  td_messages_note (&facts->notes,
+                    "The stage stands %g mm along its axis from the source: the slices lie "
+                    "about what the detector sees, and no volume about the stage is taken.",
+                    raised);
   geometry->voxel_mm = 0;
   memset (geometry->volume_size, 0, sizeof geometry->volume_size);
 }
@@ -366,7 +365,6 @@ scan_ctsimu_open_frames (const char *path, const char *pattern, guint number,
 {
   g_autofree char *folder = g_path_get_dirname (path);
   g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
-  g_autoptr (TdRawFrames) frames = NULL;
   gboolean numbered = pattern && strchr (pattern, '%');
   guint first = 0;
 
@@ -375,6 +373,9 @@ scan_ctsimu_open_frames (const char *path, const char *pattern, guint number,
     g_autofree char *last_1 = numbered_name (pattern, number);
     g_autofree char *path_last = scan_ctsimu_beside (folder, last);
     g_autofree char *path_last_1 = scan_ctsimu_beside (folder, last_1);
+    g_autofree char *name_0 = numbered_name (pattern, 0), *name_1 = numbered_name (pattern, 1);
+    g_autofree char *path_0 = scan_ctsimu_beside (folder, name_0);
+    g_autofree char *path_1 = scan_ctsimu_beside (folder, name_1);
 
     if (number > TD_SCAN_MAX_FRAMES
         || (!g_file_test (path_last, G_FILE_TEST_EXISTS)
@@ -382,25 +383,16 @@ scan_ctsimu_open_frames (const char *path, const char *pattern, guint number,
       return td_set_error_null (error, TD_ERROR_NOT_FOUND,
                                 "“%s” states %u frames, but “%s” is missing", path, number,
                                 path_last);
+    first = !g_file_test (path_0, G_FILE_TEST_EXISTS) && g_file_test (path_1, G_FILE_TEST_EXISTS);
   }
   for (guint i = 0; i < (numbered ? number : 1); i++) {
     g_autofree char *name = numbered_name (pattern, first + i);
-    g_autofree char *full = scan_ctsimu_beside (folder, name);
 
-    if (numbered && i == 0 && first == 0 && !g_file_test (full, G_FILE_TEST_EXISTS)) {
-      g_autofree char *name_1 = numbered_name (pattern, 1);
-      g_autofree char *full_1 = scan_ctsimu_beside (folder, name_1);
-
-      if (g_file_test (full_1, G_FILE_TEST_EXISTS)) {
-        first = 1;
-        g_ptr_array_add (paths, g_steal_pointer (&full_1));
-        continue;
-      }
-    }
-    g_ptr_array_add (paths, g_steal_pointer (&full));
+    g_ptr_array_add (paths, scan_ctsimu_beside (folder, name));
   }
   g_ptr_array_add (paths, NULL);
-  frames = td_raw_frames_new ((const char *const *) paths->pdata, layout, error);
+  g_autoptr (TdRawFrames) frames
+      = td_raw_frames_new ((const char *const *) paths->pdata, layout, error);
   if (frames && td_raw_frames_count (frames) != number)
     return td_set_error_null (error, TD_ERROR_BAD_FILE, "“%s” states %u frames, but “%s” holds %u",
                               path, number, (char *) paths->pdata[0], td_raw_frames_count (frames));
@@ -558,21 +550,15 @@ ctsimu_open (const char *path, const TdScanOptions *options, GCancellable *cance
 {
   g_autoptr (JsonNode) root = td_json_load (path, error);
   TdRawFrames *frames[3] = { NULL };
-  g_autoptr (TdScan) scan = NULL;
   Corrected corrected;
-  const char *name;
   TdRawLayout layout;
 
   if (!root || !scan_ctsimu_read_layout (root, path, &layout, error)
       || !scan_ctsimu_open_all (root, path, &layout, &corrected, frames, error))
     return NULL;
-  scan = td_raw_scan_new (path, &layout, frames, FALSE);
+  g_autoptr (TdScan) scan = td_raw_scan_new (path, &layout, frames, FALSE);
   scan->facts.format = g_strdup (N_ ("CTSimU metadata (raw)"));
-  name = td_json_string (root, "file/name");
-  if (name && *name) {
-    g_free (scan->facts.title);
-    scan->facts.title = g_strdup (name);
-  }
+  td_scan_take_title (scan, g_strdup (td_json_string (root, "file/name")));
   if (!scan_ctsimu_take_corrections (scan, root, &corrected, error))
     return NULL;
   if (!scan_ctsimu_take_geometry (scan, root, options, error) || !td_scan_validate (scan, error))

@@ -145,7 +145,6 @@ described_open (const char *path, const TdScanOptions *options, GCancellable *ca
   g_autoptr (TdGeometryFile) file = own ? td_geometry_file_load (own, error) : NULL;
   g_autofree char *first = file ? kinds[kind_of (own)].first_projection (own, error) : NULL;
   TdScanOptions images = *options;
-  g_autoptr (TdScan) scan = NULL;
 
   if (other)
     return open_beside_other (path, other, options, cancellable, error);
@@ -157,7 +156,7 @@ described_open (const char *path, const TdScanOptions *options, GCancellable *ca
     images.angles = TD_ANGLES_LATER;
   images.geometry = own;
   images.corrected = file->white_level > 0 && !file->uncorrected;
-  scan = td_scan_reader_tiff.open (first, &images, cancellable, error);
+  g_autoptr (TdScan) scan = td_scan_reader_tiff.open (first, &images, cancellable, error);
   if (!scan)
     return NULL;
   g_free (scan->facts.path);

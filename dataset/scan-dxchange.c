@@ -25,14 +25,20 @@ typedef struct {
   guint n_groups;
 } Place;
 
+static void
+place_clear (Place *place)
+{
+  g_free (place->group);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Place, place_clear)
+
 static gboolean
 scan_dxchange_has (hid_t file, const char *group, const char *name)
 {
   g_autofree char *path = g_strconcat (group, "/", name, NULL);
-  g_auto (TdH5Id) dataset = -1;
   g_autofree char *missing = NULL;
 
-  dataset = td_h5_find_dataset (file, path, &missing);
+  g_auto (TdH5Id) dataset = td_h5_find_dataset (file, path, &missing);
   return dataset >= 0 || missing;
 }
 
@@ -76,11 +82,9 @@ dxchange_probe (const char *path, const TdScanOptions *options)
 {
   TD_H5_GUARD;
   g_auto (TdH5Id) file = td_h5_probe (path) ? td_h5_open (path, NULL) : -1;
-  Place place = { 0 };
-  gboolean found = file >= 0 && find_place (file, options->dataset, &place);
+  g_auto (Place) place = { 0 };
 
-  g_free (place.group);
-  return found;
+  return file >= 0 && find_place (file, options->dataset, &place);
 }
 
 static char *
@@ -295,17 +299,13 @@ scan_dxchange_take_details (TdScan *scan, hid_t file)
     "/measurement/instrument/detector/distance",
   };
   TdScanFacts *facts = &scan->facts;
-  g_autofree char *title = td_h5_string (file, "/measurement/sample/name");
 
   scan_dxchange_take_pixels (scan, file);
   scan_dxchange_check_exposures (scan, file);
   for (guint i = 0; i < G_N_ELEMENTS (distances) && !(facts->propagation_mm > 0); i++)
     td_h5_scan_take_distance (scan, file, distances[i], 1);
   td_h5_scan_take_energy (scan, file, "/measurement/instrument/monochromator/energy");
-  if (title && *title) {
-    g_free (facts->title);
-    facts->title = g_steal_pointer (&title);
-  }
+  td_scan_take_title (scan, td_h5_string (file, "/measurement/sample/name"));
 }
 
 static TdScan *
@@ -315,27 +315,23 @@ dxchange_open (const char *path, const TdScanOptions *options, GCancellable *can
   TD_H5_GUARD;
   g_auto (TdH5Id) file = td_h5_open (path, error);
   g_autoptr (TdScan) scan = NULL;
-  Place place = { 0 };
-  gboolean good;
+  g_auto (Place) place = { 0 };
 
   if (file < 0)
     return NULL;
-  if (!find_place (file, options->dataset, &place)) { /* it was there when probed */
+  if (!find_place (file, options->dataset, &place)) /* it was there when probed */
     return td_set_error_null (error, TD_ERROR_BAD_FILE, "“%s” changed while it was opened", path);
-  }
-  good = add_all (&scan, path, file, &place, options, error)
-         && scan_dxchange_take_angles (scan, file, &place, options, error);
-  if (good) {
-    scan->facts.format = g_strdup (place.layout->format);
-    if (place.n_groups > 1)
-      td_scan_note (scan,
-                    "The file holds %u stages of the data; %s was taken ({dataset:/GROUP} takes "
-                    "another).",
-                    place.n_groups, place.group);
-    scan_dxchange_take_details (scan, file);
-  }
-  g_free (place.group);
-  return good && td_scan_validate (scan, error) ? g_steal_pointer (&scan) : NULL;
+  if (!add_all (&scan, path, file, &place, options, error)
+      || !scan_dxchange_take_angles (scan, file, &place, options, error))
+    return NULL;
+  scan->facts.format = g_strdup (place.layout->format);
+  if (place.n_groups > 1)
+    td_scan_note (scan,
+                  "The file holds %u stages of the data; %s was taken ({dataset:/GROUP} takes "
+                  "another).",
+                  place.n_groups, place.group);
+  scan_dxchange_take_details (scan, file);
+  return td_scan_validate (scan, error) ? g_steal_pointer (&scan) : NULL;
 }
 
 const TdScanReader td_scan_reader_dxchange = { dxchange_probe, dxchange_open };

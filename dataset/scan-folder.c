@@ -52,16 +52,14 @@ find_in_or_below (const char *folder, const TdScanOptions *options, const TdScan
 static gboolean
 folder_probe (const char *path, const TdScanOptions *options)
 {
-  g_auto (GStrv) images = NULL;
-  g_autoptr (GPtrArray) found = NULL;
   const TdScanReader *reader = NULL;
 
   if (!g_file_test (path, G_FILE_TEST_IS_DIR))
     return FALSE;
-  images = td_series_list (path, td_series_is_tiff, NULL);
+  g_auto (GStrv) images = td_series_list (path, td_series_is_tiff, NULL);
   if (images && images[0])
     return FALSE;
-  found = find_in_or_below (path, options, &reader);
+  g_autoptr (GPtrArray) found = find_in_or_below (path, options, &reader);
   return found->len > 0;
 }
 

@@ -55,10 +55,8 @@ static const TdScanSource hdf5_vtable
 TdScan *
 td_h5_scan_new (const char *path, gboolean by_rows, TdH5Source **source)
 {
-  TdScan *scan;
-
   *source = g_new0 (TdH5Source, 1);
-  scan = td_scan_alloc (path, &hdf5_vtable, *source);
+  TdScan *scan = td_scan_alloc (path, &hdf5_vtable, *source);
   scan->facts.sinogram_order = by_rows;
   return scan;
 }
@@ -135,15 +133,6 @@ keep_present (TdScan *scan, TdH5Source *source, TdFrameKind kind, const char *la
   return n;
 }
 
-/* No frames, or frames without pixels. */
-static gboolean
-scan_hdf5_is_empty (hid_t dataset)
-{
-  g_auto (TdH5Id) space = H5Dget_space (dataset);
-
-  return space >= 0 && H5Sget_simple_extent_npoints (space) == 0;
-}
-
 /* Beside sinograms, flats and darks may lie as these do, or as images: a few of them, or one that
    has two dimensions. Two that are of a single row are rather frame and column. */
 static gboolean
@@ -206,9 +195,11 @@ td_h5_scan_add (TdScan *scan, TdH5Source *source, TdFrameKind kind, hid_t datase
 
   if (dataset < 0)
     return TRUE;
+  g_auto (TdH5Id) space = H5Dget_space (dataset);
   if (scan_hdf5_lies_by_rows (facts, kind, dataset))
     flags |= TD_H5_FRAMES_BY_ROWS;
-  if (kind != TD_FRAME_PROJECTION && scan_hdf5_is_empty (dataset)) {
+  /* No frames, or frames without pixels. */
+  if (kind != TD_FRAME_PROJECTION && H5Sget_simple_extent_npoints (space) == 0) {
     td_scan_note (scan,
                   kind == TD_FRAME_FLAT ? N_ ("%s is empty: the scan has no flats ({flats:PATH}).")
                                         : N_ ("%s is empty: the scan has no darks ({darks:PATH})."),
@@ -389,15 +380,6 @@ td_h5_extent (const double *values, gsize n)
   return high - low;
 }
 
-/* A turn's angles, if they are in degrees: half of one to two. */
-static gboolean
-scan_hdf5_turns_in_degrees (const double *angles, gsize n)
-{
-  const double extent = td_h5_extent (angles, n);
-
-  return extent >= 90 && extent <= 725;
-}
-
 /* Half a turn or a whole one, if they are in radians, the last view a step before its end or at it.
  */
 static gboolean
@@ -417,11 +399,10 @@ td_h5_read_angles (hid_t dataset, const char *label, gsize *n, TdScan *scan, GEr
   TD_H5_GUARD;
   g_autofree double *angles = td_h5_numbers (dataset, label, n, error);
   g_autofree char *name = td_h5_units (dataset);
-  double unit;
 
   if (!angles)
     return NULL;
-  unit = td_h5_angle_unit (dataset);
+  double unit = td_h5_angle_unit (dataset);
   if (!name && scan_hdf5_turns_in_radians (angles, *n)) {
     if (scan)
       td_scan_note (scan,
@@ -431,7 +412,8 @@ td_h5_read_angles (hid_t dataset, const char *label, gsize *n, TdScan *scan, GEr
     unit = 1;
   }
   if (unit == 0) {
-    if (!scan_hdf5_turns_in_degrees (angles, *n))
+    const double extent = td_h5_extent (angles, *n);
+    if (!(extent >= 90 && extent <= 725)) /* half of one turn to two */
       return td_set_error_null (
           error, TD_ERROR_ANGLES,
           "The unit “%.20s” of %s is not known, and in degrees its angles would be no "

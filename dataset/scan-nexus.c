@@ -65,22 +65,6 @@ nexus_find_visit (hid_t group, const char *path, gpointer user)
   return FALSE;
 }
 
-static void
-find_all (hid_t file, Found *found)
-{
-  found->entries = g_ptr_array_new_with_free_func (g_free);
-  found->detectors = g_ptr_array_new_with_free_func (g_free);
-  td_h5_visit_groups (file, nexus_find_visit, found);
-}
-
-static void
-found_clear (Found *found)
-{
-  g_ptr_array_unref (found->entries);
-  g_ptr_array_unref (found->detectors);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Found, found_clear)
-
 /* @wanted is @group, or in it. */
 static gboolean
 is_in (const char *wanted, const char *group)
@@ -114,9 +98,11 @@ static gboolean
 nexus_has_scan (hid_t file, const char *wanted)
 {
   TD_H5_GUARD;
-  g_auto (Found) found = { 0 };
+  g_autoptr (GPtrArray) entries = g_ptr_array_new_with_free_func (g_free),
+                        detectors = g_ptr_array_new_with_free_func (g_free);
+  Found found = { entries, detectors };
 
-  find_all (file, &found);
+  td_h5_visit_groups (file, nexus_find_visit, &found);
   if (found.entries->len > 0)
     return wanted_entry (&found, wanted) != NULL;
   for (guint i = 0; i < found.detectors->len; i++)
@@ -289,16 +275,17 @@ nexus_find (hid_t file, const char *file_name, const char *wanted, NexusPlace *p
             GError **error)
 {
   TD_H5_GUARD;
-  g_auto (Found) found = { 0 };
-  const char *entry;
+  g_autoptr (GPtrArray) entries = g_ptr_array_new_with_free_func (g_free),
+                        detectors = g_ptr_array_new_with_free_func (g_free);
+  Found found = { entries, detectors };
 
   memset (place, 0, sizeof *place);
   place->frames = -1;
-  find_all (file, &found);
+  td_h5_visit_groups (file, nexus_find_visit, &found);
   if (found.entries->len == 0)
     return find_detector (file, file_name, wanted, &found, place, error);
 
-  entry = wanted_entry (&found, wanted);
+  const char *entry = wanted_entry (&found, wanted);
   if (!entry)
     return set_not_found (file, file_name, wanted, place, error);
   place->n_entries = found.entries->len;
@@ -334,13 +321,13 @@ try_path (Search *search, const char *path, TdScan *noted, gsize *n)
 {
   g_autofree char *missing = NULL, *label = td_h5_label (td_scan_facts (search->scan)->path, path);
   g_auto (TdH5Id) dataset = td_h5_find_dataset (search->file, path, &missing);
-  double *angles;
 
   if (missing && !search->missing)
     search->missing = g_steal_pointer (&missing);
   if (dataset < 0)
     return NULL;
-  angles = td_h5_read_angles (dataset, label, n, noted, search->unknown ? NULL : &search->unknown);
+  double *angles
+      = td_h5_read_angles (dataset, label, n, noted, search->unknown ? NULL : &search->unknown);
   if (angles && *n != search->n_frames && *n != search->n_projections)
     g_clear_pointer (&angles, g_free);
   return angles;
@@ -527,14 +514,14 @@ sort_frames (TdScan *scan, TdH5Source *source, hid_t file, const NexusPlace *pla
   const TdH5Absent *absent = &frames->absent;
   guint n = frames->n_frames, count[3] = { 0 }, n_left = 0, n_unaligned = 0;
   g_autofree double *keys = read_keys (file, place, "image_key", n, scan->facts.path, &local);
-  g_autofree double *control = NULL;
   g_autofree double *positions = g_new (double, n);
 
   if (local) {
     g_propagate_error (error, g_steal_pointer (&local));
     return FALSE;
   }
-  control = read_keys (file, place, "image_key_control", n, scan->facts.path, NULL);
+  g_autofree double *control
+      = read_keys (file, place, "image_key_control", n, scan->facts.path, NULL);
   for (guint kind = 0; kind < 3; kind++)
     source->indices[kind] = g_new (guint, n);
   for (guint i = 0; i < n; i++) {
@@ -902,14 +889,13 @@ check_motion (TdScan *scan, const TdH5Source *source, hid_t entry, GError **erro
     if (!(pixel_mm > 0) || !(moved_mm > pixel_mm))
       continue;
     /* Where no axes are stated, z may be the axis: nobody moves that far along the beam. */
-    if ((i == 1 || (i == 2 && !known)) && unit && moved_mm > pixel_mm * scan->facts.n_rows / 2) {
-      td_set_error (error, TD_ERROR_UNSUPPORTED,
-                    "“%s”: the sample moved by %.4g mm (%.0f rows) along the axis while it turned "
-                    "(%s): helical scans cannot be reconstructed; open a scan whose sample stays "
-                    "at one height",
-                    scan->facts.path, moved_mm, moved_mm / pixel_mm, name);
-      return FALSE;
-    }
+    if ((i == 1 || (i == 2 && !known)) && unit && moved_mm > pixel_mm * scan->facts.n_rows / 2)
+      return td_set_error (
+          error, TD_ERROR_UNSUPPORTED,
+          "“%s”: the sample moved by %.4g mm (%.0f rows) along the axis while it turned "
+          "(%s): helical scans cannot be reconstructed; open a scan whose sample stays "
+          "at one height",
+          scan->facts.path, moved_mm, moved_mm / pixel_mm, name);
     td_scan_note (scan,
                   "The sample moved by %.4g mm (%.4g pixels) while it turned (%s): slices are made "
                   "as if it had stayed in its place.",
@@ -927,11 +913,10 @@ take_monitor (TdScan *scan, const TdH5Source *source, hid_t entry)
   TdScanFacts *facts = &scan->facts;
   const guint n = facts->n_views + facts->n_flats;
   g_auto (TdH5Id) dataset = td_h5_find_dataset (entry, "control/data", NULL);
-  g_autofree double *counts = NULL;
   double low = INFINITY, high = -INFINITY;
   gsize n_counts = 0;
 
-  counts = dataset < 0 ? NULL : td_h5_numbers (dataset, "", &n_counts, NULL);
+  g_autofree double *counts = dataset < 0 ? NULL : td_h5_numbers (dataset, "", &n_counts, NULL);
   if (!counts || n == 0 || n_counts != td_h5_frames_facts (source->frames[0])->n_frames)
     return;
   g_autofree double *monitor = g_new (double, n);
@@ -978,17 +963,6 @@ note_unused (TdScan *scan, const TdH5Source *source, hid_t entry, hid_t detector
                   source_mm);
 }
 
-static void
-scan_nexus_take_title (TdScan *scan, hid_t entry)
-{
-  g_autofree char *title = td_h5_string (entry, "title");
-
-  if (title && *title) {
-    g_free (scan->facts.title);
-    scan->facts.title = g_steal_pointer (&title);
-  }
-}
-
 /* What the scan writer stored of a cone beam, of logarithms and of an axis anywhere: NXtomo has no
    words for these. */
 static gboolean
@@ -1020,7 +994,7 @@ scan_nexus_take_details (TdScan *scan, const TdH5Source *source, hid_t file,
 
   if (entry < 0)
     return TRUE;
-  scan_nexus_take_title (scan, entry);
+  td_scan_take_title (scan, td_h5_string (entry, "title"));
   take_energy (scan, entry);
   if (detector >= 0) {
     take_pixel_size (scan, detector, entry);
@@ -1047,13 +1021,12 @@ nexus_open (const char *path, const TdScanOptions *options, GCancellable *cancel
   g_autoptr (TdScan) scan = td_h5_scan_new (path, FALSE, &source);
   g_auto (TdH5Id) file = td_h5_open (path, error);
   g_auto (NexusPlace) place = { 0 };
-  g_autofree char *label = NULL;
   TdH5Frames *frames;
   guint n_alignment = 0;
 
   if (file < 0 || !nexus_find (file, path, options->dataset, &place, error))
     return NULL;
-  label = td_h5_label (path, place.frames_path);
+  g_autofree char *label = td_h5_label (path, place.frames_path);
   frames = td_h5_frames_new (place.frames, label, td_h5_scan_flags (options), error);
   if (!frames)
     return NULL;

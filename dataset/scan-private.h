@@ -61,6 +61,8 @@ extern const TdScanReader td_scan_reader_tiff;
 /* A file by whose name a folder without images may be a scan. */
 gboolean td_scan_folder_takes (const char *name);
 /* Takes @source; facts are empty, parallel beam, centre unknown. */
+/* What the file calls the scan; NULL or "": its file's name stays. Takes @title. */
+void td_scan_take_title (TdScan *scan, char *title);
 TdScan *td_scan_alloc (const char *path, const TdScanSource *vtable, gpointer source);
 /* As td_scan_read(), to any target. */
 gboolean td_scan_fill (TdScan *scan, const TdFrameRange *range, const TdFrameTarget *target,
@@ -74,7 +76,8 @@ void td_scan_copy_facts (TdScan *scan, const TdScanFacts *facts);
 void td_scan_take_extra (TdScan *scan, const double *angles_rad, guint n);
 /* Files that @scan reads. */
 void td_scan_add_sources (TdScan *scan, const char *const *paths, guint n);
-void td_scan_note (TdScan *scan, const char *id, ...) G_GNUC_PRINTF (2, 3);
+/* A note of its facts, as td_messages_note() takes it. */
+#define td_scan_note(scan, ...) td_messages_note (&(scan)->facts.notes, __VA_ARGS__)
 /* The angles that a person or a file beside the scan states, by td_angles_for_views(). @names: the
    views' files, one each; NULL: they have none. */
 gboolean td_scan_take_angles (TdScan *scan, const char *spec, const char *const *names,

@@ -34,11 +34,10 @@ read_header (const char *path, Header *header)
   int fd = td_file_open (path, &header->size);
   guint8 bytes[HEADER_BYTES];
   guint32 words[5];
-  gboolean good;
 
   if (fd < 0)
     return FALSE;
-  good = td_file_read (fd, bytes, sizeof bytes, 0) == 0;
+  const gboolean good = td_file_read (fd, bytes, sizeof bytes, 0) == 0;
   close (fd);
   if (!good)
     return FALSE;
@@ -108,7 +107,6 @@ rabbitct_open (const char *path, const TdScanOptions *options, GCancellable *can
                GError **error)
 {
   TdRawFrames *frames[3] = { NULL };
-  g_autoptr (TdScan) scan = NULL;
   Header header;
 
   if (!read_header (path, &header))
@@ -119,7 +117,7 @@ rabbitct_open (const char *path, const TdScanOptions *options, GCancellable *can
       = td_raw_frames_new ((const char *const[]) { path, NULL }, &layout, error);
   if (!frames[TD_FRAME_PROJECTION])
     return NULL;
-  scan = td_raw_scan_new (path, &layout, frames, FALSE);
+  g_autoptr (TdScan) scan = td_raw_scan_new (path, &layout, frames, FALSE);
   TdGeometry *geometry = &scan->facts.geometry;
   scan->facts.format = g_strdup ("RabbitCT");
   scan->facts.transmission_logged = TRUE;

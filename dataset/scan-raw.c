@@ -46,14 +46,8 @@ scan_raw_check_headerless (const char *path, const TdRawLayout *layout, GError *
 static TdRawFrames *
 scan_raw_open_frames (const char *path, const TdRawLayout *layout, GError **error)
 {
-  g_auto (GStrv) paths = NULL;
+  g_auto (GStrv) paths = path ? td_series_only (path, NULL, error) : NULL;
 
-  if (!path)
-    return NULL;
-  if (g_file_test (path, G_FILE_TEST_IS_DIR))
-    paths = td_series_only (path, NULL, error);
-  else
-    paths = g_strdupv ((char *[]) { (char *) path, NULL });
   if (paths && paths[0] && !scan_raw_check_headerless (paths[0], layout, error))
     return NULL;
   return paths ? td_raw_frames_new ((const char *const *) paths, layout, error) : NULL;
@@ -86,13 +80,12 @@ raw_open (const char *path, const TdScanOptions *options, GCancellable *cancella
   TdRawLayout layout = { options->raw_columns,    options->raw_rows,         options->raw_type,
                          options->raw_big_endian, options->raw_header_bytes, 0 };
   TdRawFrames *frames[3] = { NULL };
-  g_auto (GStrv) names = NULL;
-  g_autoptr (TdScan) scan = NULL;
 
   if (!scan_raw_open_all (path, options, &layout, frames, error))
     return NULL;
-  names = options->sinograms ? NULL : td_raw_frames_names (frames[TD_FRAME_PROJECTION]);
-  scan = td_raw_scan_new (path, &layout, frames, options->sinograms);
+  g_auto (GStrv) names
+      = options->sinograms ? NULL : td_raw_frames_names (frames[TD_FRAME_PROJECTION]);
+  g_autoptr (TdScan) scan = td_raw_scan_new (path, &layout, frames, options->sinograms);
   scan->facts.format = g_strdup (options->sinograms ? N_ ("raw sinograms") : N_ ("raw frames"));
   if (options->angles
       && !td_scan_take_angles (scan, options->angles, (const char *const *) names, error))

@@ -94,12 +94,11 @@ scan_spool_drop (Spool *spool)
 static gboolean
 scan_spool_say (int code, GError **error)
 {
-  if (code != 0)
-    td_set_error (error, TD_ERROR_IO,
-                  "The temporary file of the scan's frames in %s failed: %s; set TMPDIR to "
-                  "another disk.",
-                  g_get_tmp_dir (), g_strerror (code));
-  return code == 0;
+  return code == 0
+         || td_set_error (error, TD_ERROR_IO,
+                          "The temporary file of the scan's frames in %s failed: %s; set TMPDIR to "
+                          "another disk.",
+                          g_get_tmp_dir (), g_strerror (code));
 }
 
 /* Values on their way into the copy. */

@@ -61,18 +61,6 @@ series_free (gpointer data)
   g_free (series);
 }
 
-static void tiff_find_note (TdTiffSet *set, const char *id, ...) G_GNUC_PRINTF (2, 3);
-
-static void
-tiff_find_note (TdTiffSet *set, const char *id, ...)
-{
-  va_list values;
-
-  va_start (values, id);
-  td_messages_add (&set->notes, td_message_new_list (id, values));
-  va_end (values);
-}
-
 static void
 add_path (GPtrArray *paths, const char *folder, const char *name)
 {
@@ -207,8 +195,8 @@ take_series (TdTiffSet *set, const char *folder, char **names, GError **error)
       if (td_name_role (names[i]) == TD_NAME_PROJECTION)
         add_path (set->projections, folder, names[i]);
     if (total > 1)
-      tiff_find_note (
-          set,
+      td_messages_note (
+          &set->notes,
           "The names of the %u images in %s have no running number: the images were taken "
           "in the order of their names.",
           total, folder);
@@ -219,10 +207,11 @@ take_series (TdTiffSet *set, const char *folder, char **names, GError **error)
   for (guint i = 0; i < largest->names->len; i++)
     add_path (set->projections, folder, largest->names->pdata[i]);
   if (total > largest->names->len)
-    tiff_find_note (set,
-                    "%u images in %s that are not named %s were left out: flats and darks are told "
-                    "by their names, or lie in folders of their own ({flats:PATH}, {darks:PATH}).",
-                    total - largest->names->len, folder, largest->pattern);
+    td_messages_note (
+        &set->notes,
+        "%u images in %s that are not named %s were left out: flats and darks are told "
+        "by their names, or lie in folders of their own ({flats:PATH}, {darks:PATH}).",
+        total - largest->names->len, folder, largest->pattern);
   return TRUE;
 }
 
@@ -233,13 +222,12 @@ take_series_of (TdTiffSet *set, const char *path, GError **error)
 {
   g_autofree char *folder = g_path_get_dirname (path), *name = g_path_get_basename (path);
   g_autofree char *pattern = td_series_pattern (name);
-  g_auto (GStrv) names = NULL;
 
   if (td_series_number (name) < 0 || !td_series_is_tiff (name)) {
     g_ptr_array_add (set->projections, g_strdup (path));
     return TRUE;
   }
-  names = td_series_list (folder, td_series_is_tiff, error);
+  g_auto (GStrv) names = td_series_list (folder, td_series_is_tiff, error);
   for (guint i = 0; names && names[i]; i++) {
     g_autofree char *own = td_series_pattern (names[i]);
 
@@ -247,8 +235,8 @@ take_series_of (TdTiffSet *set, const char *path, GError **error)
       add_path (set->projections, folder, names[i]);
   }
   if (names && set->projections->len > 1 && is_whole (set, path)) {
-    tiff_find_note (
-        set,
+    td_messages_note (
+        &set->notes,
         "%s is a scan by itself and was taken alone; %u more files are named %s: open their "
         "folder for all of them.",
         name, set->projections->len - 1, pattern);
@@ -323,11 +311,10 @@ static gboolean
 is_anothers (const char *folder, const char *name, const char *own)
 {
   g_autofree char *owner = td_name_owner (name), *own_low = g_ascii_strdown (own, -1);
-  g_auto (GStrv) names = NULL;
 
   if (!owner || g_str_has_prefix (own_low, owner))
     return FALSE;
-  names = td_series_list (folder, NULL, NULL);
+  g_auto (GStrv) names = td_series_list (folder, NULL, NULL);
   for (guint i = 0; names && names[i]; i++) {
     g_autofree char *low = g_ascii_strdown (names[i], -1);
 
@@ -395,10 +382,10 @@ collect_role (TdTiffSet *set, const char *folder, const char *projections, TdNam
       g_ptr_array_add (paths, g_steal_pointer (&path));
   }
   if (n_others)
-    tiff_find_note (set,
-                    "%u images in %s belong to another scan by their names and were left out "
-                    "({flats} and {darks} take them).",
-                    n_others, folder);
+    td_messages_note (&set->notes,
+                      "%u images in %s belong to another scan by their names and were left out "
+                      "({flats} and {darks} take them).",
+                      n_others, folder);
 }
 
 static gsize
@@ -422,9 +409,9 @@ find_angles (TdTiffSet *set, const char *folder)
 
   for (guint i = 0; names && names[i]; i++)
     if (is_anothers (folder, names[i], scan))
-      tiff_find_note (
-          set, "%s belongs to another scan by its name and was left out ({angles} takes it).",
-          names[i]);
+      td_messages_note (
+          &set->notes,
+          "%s belongs to another scan by its name and was left out ({angles} takes it).", names[i]);
     else if (!best || common_prefix (names[i], like) > common_prefix (best, like))
       best = names[i];
   return best ? g_build_filename (folder, best, NULL) : NULL;
@@ -478,15 +465,13 @@ find_parameters (TdTiffSet *set, const char *folder, GError **error)
 static gboolean
 tiff_find_take_stated (GPtrArray *paths, const char *stated, const char *what, GError **error)
 {
-  g_auto (GStrv) images = NULL;
-
   if (td_scan_companions_in_hdf5 (stated))
     return TRUE;
   if (!g_file_test (stated, G_FILE_TEST_IS_DIR)) {
     g_ptr_array_add (paths, g_strdup (stated));
     return TRUE;
   }
-  images = td_series_paths (stated, td_series_is_tiff, error);
+  g_auto (GStrv) images = td_series_paths (stated, td_series_is_tiff, error);
   for (guint i = 0; images && images[i]; i++)
     g_ptr_array_add (paths, g_strdup (images[i]));
   if (images && paths->len == 0)
@@ -507,8 +492,8 @@ leave_out_corrections (TdTiffSet *set, const TdScanOptions *options)
   if (n_darks > 0)
     g_ptr_array_set_size (set->darks, 0);
   if (n_flats + n_darks > 0)
-    tiff_find_note (
-        set,
+    td_messages_note (
+        &set->notes,
         "The images are flat-field corrected already: %u flats and %u darks beside them "
         "were left out ({flats} and {darks} take them).",
         n_flats, n_darks);
@@ -521,22 +506,21 @@ find_companions (TdTiffSet *set, const char *opened, const TdScanOptions *option
   g_autofree char *own = g_path_get_dirname (set->projections->pdata[0]);
   g_autofree char *above = g_path_get_dirname (own);
   const char *folders[] = { own, opened, above };
+  const char *const stated[] = { options->flats, options->darks };
+  GPtrArray *const paths[] = { set->flats, set->darks };
   g_autoptr (GPtrArray) half_turns = g_ptr_array_new_with_free_func (g_free);
 
-  if ((options->flats && !tiff_find_take_stated (set->flats, options->flats, N_ ("flats"), error))
-      || (options->darks
-          && !tiff_find_take_stated (set->darks, options->darks, N_ ("darks"), error)))
-    return FALSE;
+  for (guint k = 0; k < 2; k++)
+    if (stated[k]
+        && !tiff_find_take_stated (paths[k], stated[k], k ? N_ ("darks") : N_ ("flats"), error))
+      return FALSE;
   for (guint i = 0; i < G_N_ELEMENTS (folders); i++) {
     const gboolean is_above = i == 2 && strcmp (above, opened) != 0;
-    if (set->flats->len == 0 && !set->sinograms && !options->flats) {
-      collect_role (set, folders[i], own, TD_NAME_FLAT, set->flats);
-      set->from_above[TD_FRAME_FLAT] = is_above;
-    }
-    if (set->darks->len == 0 && !set->sinograms && !options->darks) {
-      collect_role (set, folders[i], own, TD_NAME_DARK, set->darks);
-      set->from_above[TD_FRAME_DARK] = is_above;
-    }
+    for (guint k = 0; k < 2; k++)
+      if (paths[k]->len == 0 && !set->sinograms && !stated[k]) {
+        collect_role (set, folders[i], own, k ? TD_NAME_DARK : TD_NAME_FLAT, paths[k]);
+        set->from_above[TD_FRAME_FLAT + k] = is_above;
+      }
     if (half_turns->len == 0)
       collect_role (set, folders[i], own, TD_NAME_HALF_TURN, half_turns);
     if (!set->angles && !options->angles)
@@ -570,15 +554,13 @@ tiff_find_in_folder (TdTiffSet *set, const char *folder, GError **error)
 {
   g_auto (GStrv) names = td_series_list (folder, td_series_is_tiff, error);
   g_autoptr (GString) several = g_string_new (NULL);
-  g_autofree char *below = NULL;
-  g_auto (GStrv) others = NULL;
 
   if (!names || !take_series (set, folder, names, error))
     return FALSE;
   if (set->projections->len > 0)
     return TRUE;
-  below = find_projection_folder (folder, several);
-  others = below ? td_series_list (below, td_series_is_tiff, error) : NULL;
+  g_autofree char *below = find_projection_folder (folder, several);
+  g_auto (GStrv) others = below ? td_series_list (below, td_series_is_tiff, error) : NULL;
   if (others && !take_series (set, below, others, error))
     return FALSE;
   if (set->projections->len > 0)
@@ -624,8 +606,8 @@ tiff_find (const char *path, const TdScanOptions *options, GError **error)
   g_autofree char *own_name = g_path_get_basename (own);
   set->sinograms = set->sinograms || td_name_is_sinogram (first) || td_name_is_sinogram (own_name);
   if (set->sinograms && !options->sinograms)
-    tiff_find_note (set,
-                    "By its name this is a stack of sinograms: every image is one detector row.");
+    td_messages_note (&set->notes,
+                      "By its name this is a stack of sinograms: every image is one detector row.");
   return find_companions (set, opened, options, error) ? g_steal_pointer (&set) : NULL;
 }
 
@@ -665,12 +647,11 @@ static gboolean
 are_anothers (TdScan *scan, const TdTiffSet *set, TdFrameKind kind, const GPtrArray *paths)
 {
   const TdScanFacts *facts = &scan->facts;
-  g_autoptr (TdTiffFrames) frames = NULL;
   const char *const first[] = { paths->pdata[0], NULL };
 
   if (kind == TD_FRAME_PROJECTION || !set->from_above[kind])
     return FALSE;
-  frames = td_tiff_frames_new ();
+  g_autoptr (TdTiffFrames) frames = td_tiff_frames_new ();
   if (!td_tiff_frames_add (frames, first, NULL)
       || (frames->layout.width == facts->n_columns && frames->layout.height == facts->n_rows))
     return FALSE;
@@ -742,8 +723,7 @@ scan_tiff_take_title (TdScan *scan, const TdTiffFrames *frames)
     g_free (name);
     name = g_path_get_basename (above);
   }
-  g_free (scan->facts.title);
-  scan->facts.title = g_steal_pointer (&name);
+  td_scan_take_title (scan, g_steal_pointer (&name));
 }
 
 static gboolean
@@ -843,14 +823,12 @@ tiff_open (const char *path, const TdScanOptions *options, GCancellable *cancell
            GError **error)
 {
   g_autoptr (TdTiffSet) set = tiff_find (path, options, error);
-  TiffSource *source;
-  g_autoptr (TdScan) scan = NULL;
   TdTiffFrames *frames;
 
   if (!set)
     return NULL;
-  source = g_new0 (TiffSource, 1);
-  scan = td_scan_alloc (path, &tiff_vtable, source);
+  TiffSource *source = g_new0 (TiffSource, 1);
+  g_autoptr (TdScan) scan = td_scan_alloc (path, &tiff_vtable, source);
   scan->stacked = set->sinograms;
   if (!add_frames (scan, source, TD_FRAME_PROJECTION, set->projections, error))
     return NULL;

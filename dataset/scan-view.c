@@ -50,14 +50,6 @@ scan_view_seen (double at, gboolean flip, guint n, guint first, guint bin)
   return ((flip ? n - 1 - at : at) - first - (bin - 1) / 2.0) / bin;
 }
 
-static double
-scan_view_unseen (double at, gboolean flip, guint n, guint first, guint bin)
-{
-  bin = MAX (bin, 1);
-  const double there = at * bin + (bin - 1) / 2.0 + first;
-  return flip ? n - 1 - there : there;
-}
-
 double
 td_scan_frame_column (const TdScanFrame *frame, guint n_columns, double column)
 {
@@ -74,7 +66,10 @@ td_scan_frame_row (const TdScanFrame *frame, guint n_rows, double row)
 double
 td_scan_frame_row_back (const TdScanFrame *frame, guint n_rows, double row)
 {
-  return scan_view_unseen (row, frame->flip_rows, n_rows, frame->crop_row, frame->bin_rows);
+  const guint bin = MAX (frame->bin_rows, 1);
+  const double there = row * bin + (bin - 1) / 2.0 + frame->crop_row;
+
+  return frame->flip_rows ? n_rows - 1 - there : there;
 }
 
 /* ── Reading ── */
@@ -257,16 +252,6 @@ static const TdScanSource view_vtable = { .fill = view_fill, .free = view_free }
  * The last column becomes the first row, and rows become columns. Every read takes whole frames,
  * however few of their columns it wants: read many at once. */
 
-/* Row @row of the turned frame. */
-static void
-turn_row (const float *frame, guint n_columns, guint n_rows, guint row, float *out)
-{
-  const float *from = frame + (n_columns - 1 - row);
-
-  for (guint i = 0; i < n_rows; i++)
-    out[i] = from[(gsize) i * n_columns];
-}
-
 static gboolean
 turned_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
              GCancellable *cancellable, GError **error)
@@ -288,20 +273,18 @@ turned_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget *ta
                        frames, cancellable, error))
       return FALSE;
     for (guint f = 0; f < now; f++)
-      for (guint row = 0; row < range->n_rows; row++)
-        turn_row (frames + f * frame, facts->n_columns, facts->n_rows, range->row0 + row,
-                  td_frame_target_row (target, done + f, row));
+      for (guint row = 0; row < range->n_rows; row++) {
+        const float *from = frames + f * frame + facts->n_columns - 1 - (range->row0 + row);
+        float *to = td_frame_target_row (target, done + f, row);
+        for (gsize i = 0; i < facts->n_rows; i++)
+          to[i] = from[i * facts->n_columns];
+      }
   }
   return TRUE;
 }
 
-static void
-turned_free (gpointer source)
-{
-  td_scan_unref (source);
-}
-
-static const TdScanSource turned_vtable = { .fill = turned_fill, .free = turned_free };
+static const TdScanSource turned_vtable
+    = { .fill = turned_fill, .free = (GDestroyNotify) td_scan_unref };
 
 static guint8 *
 turn_bad_pixels (const TdScanFacts *facts)
@@ -619,4 +602,72 @@ td_scan_view_new (TdScan *scan, const TdScanFrame *frame, GError **error)
   if (!scan_view_fill_facts (out, view, error) || !td_scan_validate (out, error))
     return NULL;
   return g_steal_pointer (&out);
+}
+
+/* ── Frames beside the views: a scan with them behind its views, over the same source ── */
+
+void
+td_scan_take_extra (TdScan *scan, const double *angles_rad, guint n)
+{
+  g_free (scan->extra_rad);
+  scan->extra_rad = g_memdup2 (angles_rad, n * sizeof *angles_rad);
+  scan->n_extra = n;
+}
+
+guint
+td_scan_extra_frames (const TdScan *scan)
+{
+  TdScanFrame frame;
+  TdScan *base = td_scan_view_base (scan, &frame);
+
+  if (!base)
+    return scan->n_extra;
+  /* What came after the last view is of no use once that is left out. */
+  return frame.crop_views > 0 ? 0 : td_scan_extra_frames (base);
+}
+
+static TdScan *
+with_extra (TdScan *scan)
+{
+  const TdScanFacts *whole = &scan->facts;
+  TdScan *out = td_scan_new_over (scan);
+  TdScanFacts *facts = &out->facts;
+
+  td_scan_take_extra (out, NULL, 0);
+  if (facts->absent) {
+    facts->absent = g_realloc (facts->absent, whole->n_views + scan->n_extra);
+    memset (facts->absent + whole->n_views, 0, scan->n_extra);
+  }
+  if (facts->monitor) {
+    /* It is not known for frames that only help to find the axis: the views' mean will do. */
+    const gsize n = whole->n_views, n_all = n + scan->n_extra;
+    double mean = 0;
+    facts->monitor = g_renew (double, facts->monitor, n_all + whole->n_flats);
+    memcpy (facts->monitor + n_all, whole->monitor + n, whole->n_flats * sizeof (double));
+    for (gsize i = 0; i < n; i++)
+      mean += whole->monitor[i] / n;
+    for (gsize i = n; i < n_all; i++)
+      facts->monitor[i] = mean;
+  }
+  g_free (facts->angles_rad);
+  facts->n_views = whole->n_views + scan->n_extra;
+  facts->angles_rad = g_new (double, facts->n_views);
+  memcpy (facts->angles_rad, whole->angles_rad, whole->n_views * sizeof (double));
+  memcpy (facts->angles_rad + whole->n_views, scan->extra_rad, scan->n_extra * sizeof (double));
+  return out;
+}
+
+TdScan *
+td_scan_with_extra (TdScan *scan)
+{
+  TdScanFrame frame;
+  TdScan *base = td_scan_view_base (scan, &frame);
+
+  if (td_scan_extra_frames (scan) == 0 || frame.bin_views > 1)
+    return td_scan_ref (scan);
+  if (!base)
+    return with_extra (scan);
+  g_autoptr (TdScan) all = td_scan_with_extra (base);
+  /* What was good for the views is good for more of them. */
+  return td_scan_view_new (all, &frame, NULL);
 }

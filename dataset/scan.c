@@ -89,6 +89,17 @@ td_scan_patterns (void)
   return patterns;
 }
 
+void
+td_scan_take_title (TdScan *scan, char *title)
+{
+  if (title && *title) {
+    g_free (scan->facts.title);
+    scan->facts.title = title;
+  } else {
+    g_free (title);
+  }
+}
+
 TdScan *
 td_scan_alloc (const char *path, const TdScanSource *vtable, gpointer source)
 {
@@ -102,16 +113,6 @@ td_scan_alloc (const char *path, const TdScanSource *vtable, gpointer source)
   scan->facts.centre_px = NAN;
   td_geometry_init_parallel (&scan->facts.geometry);
   return scan;
-}
-
-void
-td_scan_note (TdScan *scan, const char *id, ...)
-{
-  va_list values;
-
-  va_start (values, id);
-  td_messages_add (&scan->facts.notes, td_message_new_list (id, values));
-  va_end (values);
 }
 
 /* Images of a turn that are further apart are rather sinograms, if they have many more rows. */
@@ -367,13 +368,12 @@ angles_of_matrices (TdScan *scan, GError **error)
 {
   TdScanFacts *facts = &scan->facts;
   TdGeometry *g = &facts->geometry;
-  g_autofree double *angles = NULL;
   gboolean same = facts->angles_rad != NULL;
 
   if (g->n_view_matrices != facts->n_views)
     return td_scan_refuse_views (error, facts->path, g->n_view_matrices, N_ ("projection matrices"),
                                  facts->path, (const guint[]) { facts->n_views, facts->n_rows });
-  angles = g_new (double, facts->n_views);
+  g_autofree double *angles = g_new (double, facts->n_views);
   if (!td_matrices_angles (g->view_matrices, facts->n_views, facts->n_columns, facts->n_rows,
                            facts->path, angles, error))
     return FALSE;

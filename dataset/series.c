@@ -76,15 +76,13 @@ char *
 td_series_pattern (const char *name)
 {
   gsize begin, end;
-  GString *pattern;
-  char *folded;
 
   if (!find_number (name, &begin, &end))
     return g_ascii_strdown (name, -1);
-  pattern = g_string_new_len (name, begin);
+  GString *pattern = g_string_new_len (name, begin);
   g_string_append_c (pattern, '#');
   g_string_append (pattern, name + end);
-  folded = g_ascii_strdown (pattern->str, -1);
+  char *folded = g_ascii_strdown (pattern->str, -1);
   g_string_free (pattern, TRUE);
   return folded;
 }
@@ -129,9 +127,11 @@ td_series_paths (const char *folder, gboolean (*accept) (const char *name), GErr
 }
 
 char **
-td_series_only (const char *folder, gboolean (*accept) (const char *name), GError **error)
+td_series_only (const char *path, gboolean (*accept) (const char *name), GError **error)
 {
-  g_auto (GStrv) paths = td_series_paths (folder, accept, error);
+  if (!g_file_test (path, G_FILE_TEST_IS_DIR))
+    return g_strdupv ((char *[]) { (char *) path, NULL });
+  g_auto (GStrv) paths = td_series_paths (path, accept, error);
   g_autoptr (GStrvBuilder) files = g_strv_builder_new ();
   g_autofree char *first = NULL, *first_name = NULL;
 
@@ -149,7 +149,7 @@ td_series_only (const char *folder, gboolean (*accept) (const char *name), GErro
           error, TD_ERROR_UNSUPPORTED,
           "“%s” holds “%s” and “%s”, which are not named alike: put the files of one scan "
           "or volume into a folder of their own, or open one file",
-          folder, first_name, name);
+          path, first_name, name);
   }
   return paths ? g_strv_builder_end (files) : NULL;
 }
@@ -174,11 +174,10 @@ char *
 td_series_find (const char *folder, const char *name)
 {
   g_autofree char *exact = g_build_filename (folder, name, NULL);
-  g_auto (GStrv) paths = NULL;
 
   if (g_file_test (exact, G_FILE_TEST_IS_REGULAR))
     return g_steal_pointer (&exact);
-  paths = td_series_paths (folder, NULL, NULL);
+  g_auto (GStrv) paths = td_series_paths (folder, NULL, NULL);
   for (guint i = 0; paths && paths[i]; i++) {
     g_autofree char *own = g_path_get_basename (paths[i]);
 

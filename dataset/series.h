@@ -19,8 +19,8 @@ char *td_series_pattern (const char *name);
 char **td_series_list (const char *folder, gboolean (*accept) (const char *name), GError **error);
 /* The same as paths. */
 char **td_series_paths (const char *folder, gboolean (*accept) (const char *name), GError **error);
-/* The paths of files only, which must be one series: all named alike. */
-char **td_series_only (const char *folder, gboolean (*accept) (const char *name), GError **error);
+/* The paths of files only, which must be one series: all named alike. Of a file: itself. */
+char **td_series_only (const char *path, gboolean (*accept) (const char *name), GError **error);
 gboolean td_series_is_tiff (const char *name); /* by its extension */
 /* Whether @name ends in @ending, in letters of any case: scanners' programs run on Windows, where a
    name is the same in either. */

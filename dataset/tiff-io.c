@@ -46,10 +46,8 @@ struct TdTiff {
 /* What libtiff calls the file: our messages name it already. */
 #define FILE_WORD "TIFF"
 
-static int on_tiff_error (TIFF *handle, void *user, const char *module, const char *format,
-                          va_list arguments) G_GNUC_PRINTF (4, 0);
-
 /* Keeps libtiff's first complaint of a call: the later ones are its echoes. */
+G_GNUC_PRINTF (4, 0)
 static int
 on_tiff_error (TIFF *handle, void *user, const char *module, const char *format, va_list arguments)
 {
@@ -93,6 +91,9 @@ tiff_fail (TdTiff *tiff, GError **error, TdErrorCode code, const char *format, .
   g_clear_pointer (&tiff->message, g_free);
   return FALSE;
 }
+
+/* The same for a caller that returns a pointer. */
+#define tiff_fail_null(...) (tiff_fail (__VA_ARGS__), NULL)
 
 gboolean
 td_tiff_probe (const char *path)
@@ -202,7 +203,6 @@ static gboolean
 tiff_io_read_layout (TdTiff *tiff, GError **error)
 {
   guint16 orientation = ORIENTATION_TOPLEFT, fill = FILLORDER_MSB2LSB;
-  guint64 block;
 
   if (!TIFFGetField (tiff->handle, TIFFTAG_IMAGEWIDTH, &tiff->width)
       || !TIFFGetField (tiff->handle, TIFFTAG_IMAGELENGTH, &tiff->height) || tiff->width == 0
@@ -223,7 +223,8 @@ tiff_io_read_layout (TdTiff *tiff, GError **error)
   tiff->layout.width = tiff_is_turned (tiff) ? tiff->height : tiff->width;
   tiff->layout.height = tiff_is_turned (tiff) ? tiff->width : tiff->height;
 
-  block = tiff->tiled ? TIFFTileSize64 (tiff->handle) : TIFFStripSize64 (tiff->handle);
+  const guint64 block
+      = tiff->tiled ? TIFFTileSize64 (tiff->handle) : TIFFStripSize64 (tiff->handle);
   if (block == 0 || (block > MAX_BLOCK_BYTES && (tiff->tiled || tiff->compressed)))
     return tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
                       N_ ("states a strip or tile of %" PRIu64 " bytes: it is damaged"), block);
@@ -327,7 +328,6 @@ TdTiff *
 td_tiff_open (const char *path, const TdTiffPage *page, GError **error)
 {
   g_autoptr (TdTiff) tiff = g_new0 (TdTiff, 1);
-  TIFFOpenOptions *options;
 
   tiff->name = g_filename_display_name (path);
   tiff->fd = td_file_open (path, &tiff->size);
@@ -339,20 +339,17 @@ td_tiff_open (const char *path, const TdTiffPage *page, GError **error)
                                              : N_ ("“%s” cannot be opened: %s"),
                               tiff->name, g_strerror (code));
   }
-  if (!header_read (tiff)) {
-    tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
-               N_ ("is not a readable TIFF file; copy it again, or leave it out"));
-    return NULL;
-  }
+  if (!header_read (tiff))
+    return tiff_fail_null (tiff, error, TD_ERROR_BAD_FILE,
+                           N_ ("is not a readable TIFF file; copy it again, or leave it out"));
   if (page) {
     form_put (&tiff->form, header_first (tiff), tiff->form.offset_bytes, page->directory);
     tiff->data_shift = page->data_shift;
   }
-  options = TIFFOpenOptionsAlloc ();
-  if (!options) {
-    tiff_fail (tiff, error, TD_ERROR_TOO_LARGE, N_ ("needs more memory to be read than is free"));
-    return NULL;
-  }
+  TIFFOpenOptions *options = TIFFOpenOptionsAlloc ();
+  if (!options)
+    return tiff_fail_null (tiff, error, TD_ERROR_TOO_LARGE,
+                           N_ ("needs more memory to be read than is free"));
   TIFFOpenOptionsSetMaxSingleMemAlloc (options, MAX_BLOCK_BYTES);
   TIFFOpenOptionsSetErrorHandlerExtR (options, on_tiff_error, tiff);
   TIFFOpenOptionsSetWarningHandlerExtR (options, on_tiff_warning, tiff);
@@ -361,12 +358,11 @@ td_tiff_open (const char *path, const TdTiffPage *page, GError **error)
   tiff->handle = TIFFClientOpenExt (FILE_WORD, "rmc", tiff, client_read, client_write, client_seek,
                                     client_close, client_size, NULL, NULL, options);
   TIFFOpenOptionsFree (options);
-  if (!tiff->handle) {
-    tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
-               page ? N_ ("has a damaged image directory")
-                    : N_ ("is not a readable TIFF file; copy it again, or leave it out"));
-    return NULL;
-  }
+  if (!tiff->handle)
+    return tiff_fail_null (
+        tiff, error, TD_ERROR_BAD_FILE,
+        page ? N_ ("has a damaged image directory")
+             : N_ ("is not a readable TIFF file; copy it again, or leave it out"));
   if (!tiff_io_read_layout (tiff, error))
     return NULL;
   return g_steal_pointer (&tiff);
@@ -440,11 +436,10 @@ read_directory (TdTiff *tiff, guint64 offset, Directory *directory)
   const Form *form = &tiff->form;
   guint8 bytes[8 + MAX_ENTRIES * 20 + 8];
   gssize got = td_file_read_some (tiff->fd, bytes, sizeof bytes, offset);
-  guint64 n;
 
   if (got < (gssize) form->count_bytes)
     return FALSE;
-  n = form_get (form, bytes, form->count_bytes);
+  const guint64 n = form_get (form, bytes, form->count_bytes);
   if (n > MAX_ENTRIES
       || got < (gssize) (form->count_bytes + n * form->entry_bytes + form->offset_bytes))
     return FALSE;
@@ -478,11 +473,10 @@ add_imagej_pages (TdTiff *tiff, GArray *pages, GError **error)
                            : NULL;
   guint64 n = images ? g_ascii_strtoull (images + strlen ("images="), NULL, 10) : 0;
   guint64 frame = (guint64) tiff->width * tiff->height * td_sample_size (tiff->layout.type);
-  guint64 start;
 
   if (n < 2 || n > MAX_PAGES || tiff->compressed || tiff->tiled)
     return TRUE;
-  start = TIFFGetStrileOffset (tiff->handle, 0);
+  const guint64 start = TIFFGetStrileOffset (tiff->handle, 0);
   const guint64 there = start > tiff->size ? 0 : (tiff->size - start) / frame;
   if (there < 2)
     return TRUE;
@@ -541,28 +535,23 @@ td_tiff_pages (TdTiff *tiff, GError **error)
 
     if (g_hash_table_size (seen) >= MAX_PAGES
         || !g_hash_table_add (seen, g_memdup2 (&offset, sizeof offset))
-        || !read_directory (tiff, offset, &directory)) {
-      tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
-                 N_ ("has a damaged chain of images behind image %u"), pages->len);
-      return NULL;
-    }
+        || !read_directory (tiff, offset, &directory))
+      return tiff_fail_null (tiff, error, TD_ERROR_BAD_FILE,
+                             N_ ("has a damaged chain of images behind image %u"), pages->len);
     offset = directory.next;
     if (directory.subfile & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK))
       continue;
-    if (directory.width != tiff->width || directory.height != tiff->height) {
-      tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
-                 N_ ("holds images of several sizes: image %u has %u × %u pixels, the first "
-                     "%u × %u"),
-                 pages->len, (guint) directory.width, (guint) directory.height, tiff->width,
-                 tiff->height);
-      return NULL;
-    }
+    if (directory.width != tiff->width || directory.height != tiff->height)
+      return tiff_fail_null (
+          tiff, error, TD_ERROR_BAD_FILE,
+          N_ ("holds images of several sizes: image %u has %u × %u pixels, the first "
+              "%u × %u"),
+          pages->len, (guint) directory.width, (guint) directory.height, tiff->width, tiff->height);
     g_array_append_val (pages, page);
   }
-  if (pages->len == 0) {
-    tiff_fail (tiff, error, TD_ERROR_BAD_FILE, N_ ("holds thumbnails or masks, but no image"));
-    return NULL;
-  }
+  if (pages->len == 0)
+    return tiff_fail_null (tiff, error, TD_ERROR_BAD_FILE,
+                           N_ ("holds thumbnails or masks, but no image"));
   if (pages->len == 1 && !add_imagej_pages (tiff, pages, error))
     return NULL;
   return check_axes (tiff, pages->len, error) ? g_steal_pointer (&pages) : NULL;

@@ -33,9 +33,7 @@ write_at (TdTiffSave *save, const void *bytes, gsize n, guint64 offset, GError *
 {
   const int code = td_file_write (save->fd, bytes, n, offset);
 
-  if (code != 0)
-    td_output_set_error (error, save->name, code == ENODATA ? ENOSPC : code);
-  return code == 0;
+  return code == 0 || td_output_set_error (error, save->name, code == ENODATA ? ENOSPC : code);
 }
 
 static void
@@ -218,10 +216,7 @@ tiff_save_open (const char *path, const char *name, const TdTiffImage *image, gu
   save->big = big || tiff_save_bytes (image, n_images) >= G_MAXUINT32;
   tiff_save_lay_out (save, image);
   save->fd = open (path, O_RDWR | O_CLOEXEC | flags, 0666);
-  if (save->fd >= 0)
-    return g_steal_pointer (&save);
-  td_output_set_error (error, name, errno);
-  return NULL;
+  return save->fd >= 0 ? g_steal_pointer (&save) : td_output_set_error_null (error, name, errno);
 }
 
 TdTiffSave *
@@ -238,10 +233,8 @@ td_tiff_save_new (const char *path, const char *name, const TdTiffImage *image, 
   const int code = n_images > 1 && !td_file_lies_in_memory (save->fd)
                        ? td_file_allocate (save->fd, 0, 0, save->end)
                        : 0;
-  if (code == ENOSPC || code == EDQUOT || code == EFBIG) {
-    td_output_set_error (error, name, code);
-    return NULL;
-  }
+  if (code == ENOSPC || code == EDQUOT || code == EFBIG)
+    return td_output_set_error_null (error, name, code);
   g_autoptr (GByteArray) bytes = make_structure (save, image);
   return write_at (save, bytes->data, bytes->len, 0, error) ? g_steal_pointer (&save) : NULL;
 }
@@ -305,15 +298,11 @@ td_tiff_save_free (TdTiffSave *save)
 gboolean
 td_tiff_save_close (TdTiffSave *save, GError **error)
 {
-  int fd = save->fd;
-  gboolean closed;
+  g_autoptr (TdTiffSave) own = save;
+  const gboolean closed = close (save->fd) == 0; /* network file systems tell of a full disk here */
 
   save->fd = -1;
-  closed = close (fd) == 0; /* network file systems tell of a full disk here */
-  if (!closed)
-    td_output_set_error (error, save->name, errno);
-  td_tiff_save_free (save);
-  return closed;
+  return closed || td_output_set_error (error, save->name, errno);
 }
 
 gboolean

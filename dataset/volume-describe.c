@@ -52,11 +52,10 @@ td_volume_take_description (TdVolumeFacts *facts, const char *json, guint *n_sli
 {
   g_autoptr (JsonNode) root = td_json_parse (json);
   JsonNode *provenance;
-  JsonObject *object;
 
   if (!root)
     return FALSE;
-  object = json_node_get_object (root);
+  JsonObject *object = json_node_get_object (root);
   if (get_double (object, KEY, 0) != VERSION)
     return FALSE;
   *n_slices = (guint) CLAMP (get_double (object, "n_slices", 0), 0, G_MAXINT32);

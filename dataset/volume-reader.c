@@ -34,14 +34,8 @@ struct TdVolume {
 static char **
 list_files (const char *path, GError **error)
 {
-  char **names;
+  char **names = td_series_only (path, td_series_is_tiff, error);
 
-  if (!g_file_test (path, G_FILE_TEST_IS_DIR)) {
-    names = g_new0 (char *, 2);
-    names[0] = g_strdup (path);
-    return names;
-  }
-  names = td_series_only (path, td_series_is_tiff, error);
   if (names && !names[0]) {
     td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” holds no TIFF files", path);
     g_clear_pointer (&names, g_strfreev);
@@ -253,21 +247,19 @@ volume_open_hdf5 (const char *path, const char *stated, TdH5FramesFlags flags, G
   g_autoptr (TdVolume) volume = g_new0 (TdVolume, 1);
   g_auto (TdH5Id) file = td_h5_open (path, error);
   g_autofree char *place = NULL, *label = NULL;
-  hid_t dataset;
-  TdH5Frames *frames;
 
   if (file < 0)
     return NULL;
   place = stated ? g_strdup (stated) : find_slices (file, path, error);
   if (!place)
     return NULL;
-  dataset = td_h5_find_dataset (file, place, NULL);
+  const hid_t dataset = td_h5_find_dataset (file, place, NULL);
   if (dataset < 0)
     return td_set_error_null (error, TD_ERROR_INVALID, "“%s” holds no data set “%s” ({dataset})",
                               path, place);
   label = td_h5_label (path, place);
   take_description (volume, file, dataset);
-  frames = td_h5_frames_new (dataset, label, flags, error);
+  TdH5Frames *frames = td_h5_frames_new (dataset, label, flags, error);
   if (!frames)
     return NULL;
   volume->hdf5 = frames;
@@ -284,7 +276,7 @@ volume_open_hdf5 (const char *path, const char *stated, TdH5FramesFlags flags, G
 char **
 td_volume_datasets (const char *path, GError **error)
 {
-  if (!td_h5_trial_volume (path, NULL, error))
+  if (!td_h5_trial_volume (path, NULL, NULL, error))
     return NULL;
   TD_H5_GUARD;
   GPtrArray *lines = g_ptr_array_new ();
@@ -320,9 +312,7 @@ volume_open_raw (const char *path, const TdScanOptions *options, GError **error)
   const TdRawLayout layout
       = { options->raw_columns,    options->raw_rows,         options->raw_type,
           options->raw_big_endian, options->raw_header_bytes, 0 };
-  g_auto (GStrv) names = g_file_test (path, G_FILE_TEST_IS_DIR)
-                             ? td_series_only (path, NULL, error)
-                             : g_strdupv ((char *[]) { (char *) path, NULL });
+  g_auto (GStrv) names = td_series_only (path, NULL, error);
   g_autoptr (TdRawFrames) frames
       = names ? td_raw_frames_new ((const char *const *) names, &layout, error) : NULL;
 
@@ -372,7 +362,7 @@ td_volume_open_stated (const char *path, const TdScanOptions *options, GError **
     return td_set_error_null (error, TD_ERROR_NOT_FOUND, "“%s” does not exist", file);
   if (options && options->raw_columns > 0)
     volume = volume_open_raw (file, options, error);
-  else if (!td_h5_trial_volume (file, dataset, error))
+  else if (!td_h5_trial_volume (file, dataset, NULL, error))
     return NULL;
   else if (td_h5_probe (file))
     volume = volume_open_hdf5 (file, dataset, options ? td_h5_scan_flags (options) : 0, error);

@@ -287,9 +287,7 @@ check_spec (const TdVolumeSpec *spec, GError **error)
   else if (spec->bits != 32
            && !(isfinite (spec->low) && isfinite (spec->high) && spec->low < spec->high))
     wrong = N_ ("16 and 8 bits a voxel need a lowest and a higher highest value to be scaled by");
-  if (wrong)
-    td_set_error_plain (error, TD_ERROR_INVALID, wrong);
-  return !wrong;
+  return !wrong || td_set_error_plain (error, TD_ERROR_INVALID, wrong);
 }
 
 static TdVolumeWriter *
@@ -335,17 +333,15 @@ volume_writer_open_file (TdVolumeWriter *writer, GError **error)
 TdVolumeWriter *
 td_volume_writer_new (const TdVolumeSpec *spec, GError **error)
 {
-  g_autoptr (TdVolumeWriter) writer = NULL;
-  guint64 bytes;
-
   if (!check_spec (spec, error))
     return NULL;
-  writer = volume_writer_alloc (spec);
-  bytes = (guint64) spec->nx * spec->ny * td_sample_size (writer->type) * spec->n_slices;
+  g_autoptr (TdVolumeWriter) writer = volume_writer_alloc (spec);
+  const guint64 bytes
+      = (guint64) spec->nx * spec->ny * td_sample_size (writer->type) * spec->n_slices;
   const gboolean folder = formats[spec->format].folder;
-  writer->output = spec->job ? td_output_begin_shared (spec->path, folder, spec->overwrite, bytes,
-                                                       spec->job, spec->go_on, error)
-                             : td_output_begin (spec->path, folder, spec->overwrite, bytes, error);
+  writer->output
+      = td_output_begin_shared (spec->path, formats[spec->format].folder, spec->overwrite, bytes,
+                                spec->job, spec->job && spec->go_on, error);
   if (!writer->output)
     return NULL;
   writer->part = g_strdup (td_output_part (writer->output));
@@ -369,11 +365,9 @@ td_volume_writer_layout (const TdVolumeWriter *writer)
 TdVolumeWriter *
 td_volume_writer_join (const TdVolumeSpec *spec, const TdVolumeLayout *layout, GError **error)
 {
-  g_autoptr (TdVolumeWriter) writer = NULL;
-
   if (!check_spec (spec, error))
     return NULL;
-  writer = volume_writer_alloc (spec);
+  g_autoptr (TdVolumeWriter) writer = volume_writer_alloc (spec);
   writer->part = g_strdup (layout->part);
   writer->samples_at = layout->samples_at;
   if (!(formats[spec->format].folder ? writer->format->begin (writer, error)
@@ -412,9 +406,9 @@ typedef struct {
 static gboolean
 volume_portion_told (const VolumePortion *portion, int code, GError **error)
 {
-  if (code != 0)
-    td_output_set_error (error, portion->writer->spec.path, code == ENODATA ? ENOSPC : code);
-  return code == 0;
+  return code == 0
+         || td_output_set_error (error, portion->writer->spec.path,
+                                 code == ENODATA ? ENOSPC : code);
 }
 
 /* Bytes of a voxel that came. */
@@ -608,9 +602,7 @@ volume_writer_close_file (TdVolumeWriter *writer, GError **error)
   const gboolean closed = writer->file < 0 || close (writer->file) == 0;
 
   writer->file = -1;
-  if (!closed)
-    td_output_set_error (error, writer->spec.path, errno);
-  return closed;
+  return closed || td_output_set_error (error, writer->spec.path, errno);
 }
 
 /* A folder's files are flushed all at once: fsync for each of thousands would take minutes. */
@@ -641,14 +633,13 @@ gboolean
 td_volume_writer_finish (TdVolumeWriter *writer, const char *provenance_json, GError **error)
 {
   const guint8 *gap = memchr (writer->written, 0, writer->spec.n_slices);
-  g_autofree char *description = NULL;
 
   g_return_val_if_fail (writer->output, FALSE);
   if (gap)
     return td_set_error (error, TD_ERROR_INVALID,
                          "“%s” is not complete: slice %u of %u was never written",
                          writer->spec.path, (guint) (gap - writer->written), writer->spec.n_slices);
-  description = td_volume_describe (&writer->spec, provenance_json);
+  g_autofree char *description = td_volume_describe (&writer->spec, provenance_json);
   return volume_writer_close_file (writer, error)
          && writer->format->finish (writer, description, error)
          && td_output_commit (writer->output, error);
