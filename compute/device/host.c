@@ -105,7 +105,7 @@ groups_cpus (void)
       continue;
     const guint64 quota = g_ascii_strtoull (text, &end, 10);
     const guint64 period = g_ascii_strtoull (end, NULL, 10);
-    const guint own = quota && period ? (guint) MAX (1, (quota + period - 1) / period) : 0;
+    const guint own = quota && period ? (guint) ((quota + period - 1) / period) : 0;
     cpus = cpus && own ? MIN (cpus, own) : MAX (cpus, own);
   } while (group && groups_up (group));
   return cpus;

@@ -246,7 +246,7 @@ truth_cone_add_band (guint index, gpointer user)
   const Truth *truth = user;
   const TdConeTask *task = truth->task;
   const guint first = index * BAND, end = MIN (first + BAND, task->ny);
-  const double z = task->first_mm[2] - truth->input->slice0 * task->voxel_mm;
+  const double z = task->first_mm[2];
 
   for (guint k = 0; k < truth->n_held; k++) {
     const guint view = truth->view0 + k;

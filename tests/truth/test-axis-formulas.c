@@ -432,6 +432,28 @@ test_pairs (void)
   g_assert_cmpuint (count_pairs (5, 0, 0, &off), ==, 0);
 }
 
+/* Slopes that cancel within a band say nothing of the scatter between bands, in whichever it is. */
+static void
+test_bands_scatter (void)
+{
+  enum { PARTS = 6 * 512 };
+  static double parts[3][PARTS];
+  double all;
+
+  for (guint i = 0; i < PARTS; i++) {
+    parts[0][i] = 1;
+    parts[2][i] = 2; /* a slope of 1/2, and a bend of 3 */
+  }
+  all = td_axis_scatter (parts[0], PARTS, 0.5);
+  g_assert_cmpfloat (all, >, 0);
+  g_assert_cmpfloat_with_epsilon (td_axis_scatter (parts[0], PARTS, 1), 2 * all, 1e-9);
+  for (guint i = 0; i < PARTS; i += 2) {
+    parts[0][i] = 2;
+    parts[2][i] = 1;
+  }
+  g_assert_cmpfloat (td_axis_scatter (parts[0], PARTS, 0.5), <, 1e-3 * all);
+}
+
 static void
 test_peak (void)
 {
@@ -980,6 +1002,7 @@ main (int argc, char **argv)
   g_test_add_func ("/axis/formula/cut-off", test_cut_off);
   g_test_add_func ("/axis/formula/mean", test_mean);
   g_test_add_func ("/axis/pairs", test_pairs);
+  g_test_add_func ("/axis/bands-scatter", test_bands_scatter);
   g_test_add_func ("/axis/peak", test_peak);
   g_test_add_func ("/axis/rows", test_rows);
   g_test_add_func ("/axis/bands", test_bands);

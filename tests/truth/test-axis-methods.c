@@ -568,6 +568,13 @@ test_tilt_none (void)
     g_assert_true (td_axis_tilt (&source, &begin, &tilt, NULL, &error));
     g_assert_no_error (error);
     g_assert_cmpint (tilt.found, ==, cases[i].found);
+    /* Nothing is made of frames that did not come. */
+    g_autoptr (GCancellable) cancelled = g_cancellable_new ();
+    g_cancellable_cancel (cancelled);
+    if (cases[i].found) {
+      g_assert_false (td_axis_tilt (&source, &begin, &tilt, cancelled, &error));
+      g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+    }
   }
 }
 
@@ -585,6 +592,7 @@ test_ranges (void)
   } ranges[] = {
     { 41.6, 41.6, { FALSE, TRUE, TRUE } }, { 41.3, 42, { FALSE, TRUE, TRUE } },
     { 41, 42.5, { TRUE, TRUE, TRUE } },    { 35, 42, { TRUE, TRUE, TRUE } },
+    { 20, 42.2, { TRUE, TRUE, TRUE } },    { 41, 64, { TRUE, TRUE, TRUE } },
     { 41.5, 48, { FALSE, FALSE, FALSE } }, { -60, -20, { FALSE, FALSE, FALSE } },
     { 100, 150, { FALSE, FALSE, FALSE } },
   };

@@ -345,6 +345,66 @@ test_columns (void)
   }
 }
 
+/* Columns that flicker are judged by those around them, not by another one further away. */
+static void
+test_two_dead (void)
+{
+  for (guint apart = 9; apart < 40; apart++) {
+    float medians[N] = { 0 }, spreads[N] = { 0 }, widths[N], skews[N] = { 0 }, rough[N];
+    float offsets[N], dead[N];
+    const TdRingsColumns columns
+        = { N, 200, { 99.4, 0.02 }, medians, spreads, widths, skews, rough };
+    const TdRingsLimits limits = { 6, 4, 3 };
+
+    for (guint c = 0; c < N; c++) {
+      widths[c] = 1e-3f;
+      rough[c] = c == 60 || c == 60 + apart ? 9 : 1;
+    }
+    td_rings_offsets (&columns, &limits, offsets, dead);
+    for (guint c = 0; c < N; c++)
+      g_assert_cmpfloat (dead[c], ==, c == 60 || c == 60 + apart);
+  }
+}
+
+/* A row that is hardly narrow is treated as a wide one is, and a mirrored one as it was. */
+static void
+test_hardly_narrow (void)
+{
+  enum { WIDE = TD_RINGS_NARROW };
+  g_autoptr (GRand) random = g_rand_new_with_seed (9);
+  float offsets[3][WIDE], dead[WIDE];
+  double p[WIDE];
+
+  for (guint c = 0; c < WIDE; c++)
+    p[c] = g_rand_double_range (random, -0.02, 0.02);
+  for (guint i = 0; i < 3; i++) {
+    const gint n = i == 1 ? WIDE - 1 : WIDE;
+    float medians[WIDE], spreads[WIDE], widths[WIDE], skews[WIDE] = { 0 }, rough[WIDE];
+    const TdRingsColumns columns
+        = { n, 200, { 99.4, 0.02 }, medians, spreads, widths, skews, rough };
+    const TdRingsLimits limits = { 6, 0, 3 };
+
+    for (gint c = 0; c < n; c++) {
+      const gint at = i == 2 ? n - 1 - c : c;
+      medians[at] = (float) (2 * p[c] - p[MAX (c - 1, 0)] - p[MIN (c + 1, n - 1)]);
+      spreads[at] = 1e-4f;
+      widths[at] = 1e-2f;
+      rough[at] = 1;
+    }
+    td_rings_offsets (&columns, &limits, offsets[i], dead);
+  }
+  double off = 0, turned = 0, size = 0;
+  for (guint c = 0; c < WIDE; c++) {
+    off += c < WIDE - 40 ? pow (offsets[1][c] - offsets[0][c], 2) : 0;
+    turned += pow (offsets[2][c] - offsets[0][WIDE - 1 - c], 2);
+    size += pow (offsets[0][c], 2);
+  }
+  td_test_pin ("of %.4f: narrower by %.1e, mirrored by %.1e", sqrt (size / WIDE), sqrt (off / size),
+               sqrt (turned / size));
+  g_assert_cmpfloat (sqrt (off / size), <, 0.01);
+  g_assert_cmpfloat (sqrt (turned / size), <, 0.01);
+}
+
 /* Rows of stripes and noise of any size, few columns or most: what is made of them, in figures. */
 static void
 test_random_rows (void)
@@ -399,6 +459,8 @@ main (int argc, char **argv)
   g_test_add_func ("/rings-offsets/gaps", test_gaps);
   g_test_add_func ("/rings-offsets/small-discs", test_small_discs);
   g_test_add_func ("/rings-offsets/columns", test_columns);
+  g_test_add_func ("/rings-offsets/two-dead", test_two_dead);
+  g_test_add_func ("/rings-offsets/hardly-narrow", test_hardly_narrow);
   g_test_add_func ("/rings-offsets/random-rows", test_random_rows);
   return g_test_run ();
 }

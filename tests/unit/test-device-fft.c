@@ -190,6 +190,11 @@ test_remembered (void)
   g_autofree char *file = td_fftw_wisdom_file (folder->path);
   g_autofree char *text = NULL;
   g_assert_true (g_file_get_contents (file, &text, NULL, NULL));
+  g_autofree char *lock = g_strconcat (file, ".lock", NULL);
+  GStatBuf status;
+  g_assert_cmpint (g_stat (lock, &status), ==, 0);
+  g_assert_cmpint (status.st_mode & 07777 & ~0600, ==, 0); /* and its owner may open it again */
+  g_assert_cmpint (status.st_mode & 0600, ==, 0600);
   fftwf_forget_wisdom ();
   g_assert_true (fftwf_import_wisdom_from_string (text));
   fftwf_plan again

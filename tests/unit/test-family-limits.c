@@ -160,6 +160,28 @@ test_parallel (void)
   }
 }
 
+/* Two slices in half precision go into texels of four numbers where the card has none of two. */
+static void
+test_texels (void)
+{
+  static const struct {
+    TdTexel texel;
+    guint slices;
+  } cards[] = { { TD_TEXEL_RG16F, 2 }, { TD_TEXEL_RGBA16F, 4 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cards); i++) {
+    Problem p = problem ();
+
+    p.task.precision = TD_PRECISION_HALF;
+    p.card.texels = 1u << cards[i].texel;
+    const guint64 bytes = td_family_hybrid.workspace_bytes (&p.task, &p.card, 2);
+    p.card.texels = ~0u;
+    g_assert_cmpuint (bytes, >, 0);
+    g_assert_cmpuint (bytes, ==,
+                      td_family_hybrid.workspace_bytes (&p.task, &p.card, cards[i].slices));
+  }
+}
+
 /* What is allocated for many slices is enough where fewer remain: those take other blocks of views.
  */
 static void
@@ -550,6 +572,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/family-limits/parallel", test_parallel);
+  g_test_add_func ("/family-limits/texels", test_texels);
   g_test_add_func ("/family-limits/fewer-slices", test_fewer_slices);
   g_test_add_func ("/family-limits/shapes", test_shapes);
   g_test_add_func ("/family-limits/shape-fits", test_shape_fits);

@@ -334,6 +334,10 @@ test_limits (gconstpointer data)
     check_notes (plan);
     check_pinned (plan, fdk, MIN (limit, td_plan_host_budget (plan)));
     g_assert_cmpuint (fit->device_bytes, <=, limit);
+    g_assert_true (step > 0 || fdk->gathered || fit->filter_rows > 1);
+    /* Slabs are halved while they are larger than eight; smaller ones are the last that helps. */
+    if (fdk->scheme.share != TD_SHARE_PROJECTION && fit->slab > 1)
+      g_assert_cmpuint (fit->slab, >, 4);
     /* What there is is used, where it is not enough for what one would like. */
     wished = MAX (wished, fit->slab * fit->batch);
     if (job->cards && fdk->scheme.share == TD_SHARE_VOLUME && limit < 1 << 30

@@ -721,6 +721,23 @@ test_provenance (void)
   g_assert_true (td_recipe_equal (&provenance->recipe, td_plan_recipe (plan)));
   g_autofree char *none = test_folder_file (folder, "none.h5");
   g_assert_null (td_provenance_read (none));
+  /* What was counted is in both. */
+  job->result.counts = (TdPreparationCounts) { .clamped_transmissions = 11,
+                                               .bad_values = 12,
+                                               .dead_pixels = 13,
+                                               .stuck_pixels = 14,
+                                               .bad_pixels = 15,
+                                               .zingers = 16,
+                                               .zingers_angle = 17,
+                                               .dose_low = 0.5,
+                                               .dose_high = 2 };
+  g_autofree char *said[] = { td_job_result_json (job), td_job_provenance_json (job) };
+  for (guint i = 0; i < 2; i++)
+    g_assert_nonnull (strstr (said[i], "\"clamped_transmissions\" : 11,\n  \"bad_values\" : 12,\n"
+                                       "  \"dead_pixels\" : 13,\n  \"stuck_pixels\" : 14,\n"
+                                       "  \"bad_pixels\" : 15,\n  \"zingers\" : 16,\n"
+                                       "  \"zingers_angle\" : 17,\n  \"dose_low\" : 0.5,\n"
+                                       "  \"dose_high\" : 2"));
 }
 
 /* Work that took too little time to tell a rate does so where nothing better is known, so that the

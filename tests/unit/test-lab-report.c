@@ -258,6 +258,8 @@ test_places (void)
                                        "cx=\"348.00\" cy=\"326.00\" fill=\"#102030\"" } };
     for (guint i = 0; i < 3; i++)
       g_assert_nonnull (strstr (svg, words[dots][i]));
+    g_assert_nonnull (strstr (svg, "class=\"grid\" d=\"M74.00 26.00L74.00 258.00\""));
+    g_assert_nonnull (strstr (svg, "class=\"grid\" d=\"M74.00 26.00L348.00 26.00\""));
     g_assert_nonnull (strstr (svg, "width=\"800\" height=\"600\" viewBox=\"0 0 800 600\""));
   }
 }

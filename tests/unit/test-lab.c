@@ -531,6 +531,12 @@ test_held (void)
     g_assert_cmpuint (held->recipe.row_first, ==, 2);
     g_assert_cmpint (held->recipe.precision, ==, TD_PRECISION_HALF);
   }
+  TdLabVariant *other = lab->variants->pdata[1];
+  g_autoptr (GError) error = NULL;
+  g_free (other->options);
+  other->options = g_strdup ("--polish");
+  g_assert_false (td_lab_set_base (lab, &base, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
 }
 
 static void
@@ -621,6 +627,32 @@ count_shown (const TdLabResult *result, double fraction, gpointer user)
   g_assert_cmpfloat (fraction, >, shown_last);
   g_assert_cmpfloat (fraction, <=, 1);
   shown_last = fraction;
+}
+
+/* The reference is by the formula of the kernel that was named, whatever makes it. */
+static void
+test_named (void)
+{
+  static const char *const ways[] = { "nearest", "linear" };
+  g_autoptr (TdScan) scan = noisy_scan ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (ways); i++) {
+    g_autoptr (GError) error = NULL;
+    TdRecipe base;
+
+    td_recipe_init (&base);
+    g_assert_true (td_recipe_set (&base, "kernel", "host", NULL));
+    g_assert_true (td_recipe_set (&base, "interpolation", ways[i], NULL));
+    g_autoptr (TdLab) lab = td_lab_new (&base, 1);
+    g_assert_true (td_lab_add (lab, "--device host", NULL) && td_lab_add (lab, "", NULL));
+    lab->reference = TRUE;
+    g_autoptr (TdLabResult) result = td_lab_run (lab, engine, scan, NULL, NULL, NULL, &error);
+    g_assert_no_error (error);
+    const TdLabOutcome *outcome = result->outcomes[0];
+    td_test_pin ("%s: %.2e", ways[i], outcome->difference.relative_rms);
+    /* Of places between two bins single precision may take the other one. */
+    g_assert_cmpfloat (outcome->difference.relative_rms, <, i == 0 ? 0.01 : 1e-5);
+  }
 }
 
 static void
@@ -1109,6 +1141,7 @@ main (int argc, char **argv)
   g_test_add_func ("/lab/file", test_file);
   g_test_add_func ("/lab/held", test_held);
   g_test_add_func ("/lab/faults", test_faults);
+  g_test_add_func ("/lab/named", test_named);
   g_test_add_func ("/lab/run", test_run);
   g_test_add_func ("/lab/cone", test_cone);
   g_test_add_func ("/lab/rows-once", test_rows_once);

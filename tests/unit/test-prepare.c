@@ -569,9 +569,10 @@ lost_run (TdDevice *device, guint lost, int nearest, TdPreparationCounts *counts
   TdTestFrames x;
 
   td_test_frames_init (&x, L_ROWS, L_VIEWS, L_COLUMNS, TD_TEST_INTENSITIES);
-  /* Turned by 8 views at a time: number 7 + 8 comes one step after number 7. */
+  /* Turned by 8 views at a time: number 7 + 8 comes one step after number 7. The first comes half a
+     step after the last. */
   for (guint v = 0; v < L_VIEWS; v++)
-    x.angles[v] = 2 * G_PI * (v % 8 * 3 + v / 8) / L_VIEWS;
+    x.angles[v] = 2 * G_PI * (v % 8 * 3 + v / 8) / (L_VIEWS - 0.5);
   memset (x.mask, 0, L_ROWS * L_COLUMNS);
   memset (x.mask + L_COLUMNS, 1, L_COLUMNS);
   for (guint v = 0; v < L_VIEWS; v++)
@@ -608,7 +609,8 @@ lost_run (TdDevice *device, guint lost, int nearest, TdPreparationCounts *counts
 static void
 test_lost (gconstpointer id)
 {
-  static const guint lost[][2] = { { 7, 15 }, { 8, 0 }, { 16, 8 } }; /* and the nearest */
+  /* And the nearest. */
+  static const guint lost[][2] = { { 7, 15 }, { 8, 0 }, { 16, 8 }, { 23, 0 }, { 0, 23 } };
   TdDevice *device = td_test_open (id);
   TdPreparationCounts counts;
 
@@ -633,6 +635,67 @@ test_lost (gconstpointer id)
                      L_ROWS * L_VIEWS * L_COLUMNS * sizeof *whole);
   }
   td_test_close (device);
+}
+
+/* Air that goes one way over the views is told, as far as it goes. What comes back is not, nor what
+   the sides do not have alike, nor what there is without a sample. */
+static void
+test_drift (void)
+{
+  static const struct {
+    double from, to, dip, strips[TD_SIDES_STRIPS - 1], sample, drift;
+    guint groups;
+  } drifts[] = {
+    { 0, 0.1, 0, { 0 }, 0.5, 0.1, 16 },
+    { 0.1, 0, 0, { 0 }, 0.5, 0.1, 16 },
+    { 0, -0.1, 0, { 0 }, 0.5, 0.1, 16 },
+    { -0.1, 0, 0, { 0 }, 0.5, 0.1, 16 },
+    { 0, 0.1, 0, { 0.012, 0.008, -0.004, 0 }, 0.5, 0.104, 16 }, /* the last group's */
+    { 0, 0.1, 0, { 0, -0.004, 0.008, 0.012 }, 0.5, 0.104, 16 },
+    { 0, 0.1, 0, { 0 }, 0.5, 0.1, 8 },
+    { 0, 0.1, 0, { 0 }, 0.5, 0, 7 },
+    { 0, 0.1, 0.02, { 0 }, 0.5, 0.1, 16 },
+    { 0, 0.1, 0.03, { 0 }, 0.5, 0, 16 }, /* a step back */
+    { 0.1, 0, -0.03, { 0 }, 0.5, 0, 16 },
+    { 0, 0.1, 0, { 0.03, 0.03, 0, 0 }, 0.5, 0, 16 },
+    { 0, 0.1, 0, { 0.03, 0, 0.03, 0 }, 0.5, 0, 16 },
+    { 0, 0.1, 0, { 0 }, 0.04, 0, 16 },
+    { 0, 0.03, 0, { 0 }, 0.5, 0, 16 },
+    { 0.03, 0.13, 0, { 0 }, 0.5, 0, 16 }, /* not of the flats */
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (drifts); i++) {
+    TdSides sides = { 0 };
+
+    for (guint g = 0; g < drifts[i].groups; g++) {
+      const double part = g / (drifts[i].groups - 1.0);
+      const double level
+          = drifts[i].from + part * (drifts[i].to - drifts[i].from) - (g == 9 ? drifts[i].dip : 0);
+      int sums[TD_SIDES_STRIPS];
+      for (guint k = 0; k < TD_SIDES_STRIPS; k++)
+        sums[k] = (int) ((level
+                          + (k == 4      ? drifts[i].sample
+                             : part == 1 ? drifts[i].strips[k]
+                                         : 0))
+                         * 2 / TD_SIDES_UNIT);
+      td_sides_count (&sides, 64, g, TD_SIDES_GROUPS, 2);
+      td_sides_sum (&sides, g, TD_SIDES_GROUPS, sums);
+    }
+    g_test_message ("%u", i);
+    g_assert_cmpfloat_with_epsilon (td_sides_drift (&sides), drifts[i].drift, 3e-4);
+  }
+}
+
+/* Views are in one order where they come from the same places. */
+static void
+test_orders (void)
+{
+  static const TdViewOrder orders[]
+      = { { 3, 8, 20, 1 }, { 4, 8, 20, 1 }, { 3, 9, 20, 1 }, { 3, 8, 21, 1 }, { 3, 8, 20, 2 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (orders); i++)
+    for (guint k = 0; k < G_N_ELEMENTS (orders); k++)
+      g_assert_cmpint (td_view_order_equal (&orders[i], &orders[k]), ==, i == k);
 }
 
 /* Numbers are kept once and in order, and more of them than fit are told of. */
@@ -975,11 +1038,13 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   td_test_each_device ("prepare", tests, G_N_ELEMENTS (tests));
   g_test_add_func ("/prepare/dose-turned", test_dose_turned);
+  g_test_add_func ("/prepare/drift", test_drift);
   g_test_add_func ("/prepare/find", test_find);
   g_test_add_func ("/prepare/flat-groups", test_flat_groups);
   g_test_add_func ("/prepare/flat-places", test_flat_places);
   g_test_add_func ("/prepare/halo", test_halo);
   g_test_add_func ("/prepare/numbers", test_numbers);
+  g_test_add_func ("/prepare/orders", test_orders);
   g_test_add_func ("/prepare/presets", test_presets);
   g_test_add_func ("/prepare/ranges", test_ranges);
   g_test_add_func ("/prepare/scale-columns", test_scale_columns);

@@ -19,6 +19,11 @@ test_presets (void)
   g_assert_nonnull (td_recipe_step (&recipe, "flat-field"));
   g_assert_nonnull (td_recipe_step (&recipe, "minus-log"));
   g_assert_null (td_recipe_step (&recipe, "no such step"));
+  /* Names of methods that filter stand for what they make. */
+  for (guint i = 0; i < 2; i++) {
+    g_assert_true (td_recipe_set (&recipe, "start", i ? "fbp" : "fdk", NULL));
+    g_assert_cmpstr (recipe.start, ==, "filtered");
+  }
 }
 
 static void
@@ -109,6 +114,13 @@ test_fields (void)
       g_assert_true (td_recipe_set (&recipe, field->option, field->preset, NULL));
     g_assert_true (td_recipe_equal_in (&recipe, &preset, field->json));
     g_assert_true (td_recipe_equal (&recipe, &preset));
+    for (guint i = 0; field->names && field->names[i]; i++) {
+      TdRecipe read;
+      g_assert_true (td_recipe_set (&recipe, field->option, field->names[i], NULL));
+      g_autofree char *named = td_recipe_to_json (&recipe);
+      g_assert_true (td_recipe_from_json (&read, named, NULL));
+      g_assert_true (td_recipe_equal (&recipe, &read));
+    }
   }
   for (const TdField *field = td_scan_fields (); field->option; field++) {
     g_assert_true (g_hash_table_add (names, (gpointer) field->option));
@@ -342,8 +354,11 @@ test_refused_json (void)
     { "{ \"tomodesk_recipe\": null }", "\"tomodesk_recipe\" is not a number" },
     { "{ \"tomodesk_recipe\": 1, \"filter\": \"hann\" }", "\"filter\" is not an object" },
     { "{ \"tomodesk_recipe\": 1, \"rows\": [\"one\", 5] }", "\"rows\"" },
-    { "{ \"tomodesk_recipe\": 1, \"centre\": 5 }", "\"centre\"" },
-    { "{ \"tomodesk_recipe\": 1, \"filter\": { \"kind\": \"hann\", \"width\": 1 } }", "\"width\"" },
+    { "{ \"tomodesk_recipe\": 1, \"centre\": 5 }", "key \"centre\" that" },
+    { "{ \"tomodesk_recipe\": 1, \"filter\": { \"output\": {} } }",
+      "key \"output\" in \"filter\"" },
+    { "{ \"tomodesk_recipe\": 1, \"filter\": { \"kind\": \"hann\", \"width\": 1 } }",
+      "key \"width\" in" },
     { "{ \"tomodesk_recipe\": 1, \"filter\": { \"kind\": \"han\" } }", "\"han\"" },
     { "{ \"tomodesk_recipe\": 1, \"filter\": { \"cutoff\": 0 } }", "\"cutoff\"" },
     { "{ \"tomodesk_recipe\": 1, \"rows\": [5, 5] }", "\"rows\"" },
@@ -359,7 +374,7 @@ test_refused_json (void)
     { "{ \"tomodesk_recipe\": 1, \"output\": { \"range\": [2, 1] } }", "\"range\"" },
     { "{ \"tomodesk_recipe\": 1, \"iterative\": { \"iterations\": 0 } }", "\"iterations\"" },
     { "{ \"tomodesk_recipe\": 1, \"iterative\": { \"subsets\": \"few\" } }", "\"subsets\"" },
-    { "{ \"tomodesk_recipe\": 1, \"iterative\": { \"magic\": 1 } }", "\"magic\"" },
+    { "{ \"tomodesk_recipe\": 1, \"iterative\": { \"magic\": 1 } }", "key \"magic\" in" },
     { "{ \"tomodesk_recipe\": 1, \"tilt_deg\": \"steep\" }", "\"tilt_deg\"" },
     { "{ \"tomodesk_recipe\": 1, \"centre_px\": [] }", "\"centre_px\"" },
   };
