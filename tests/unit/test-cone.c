@@ -390,6 +390,31 @@ test_offset_limit (void)
 }
 
 /* Half a turn and the fan: 194 degrees here. */
+/* Whichever side the axis is near, a detector is widened on the other: then the axis is in its
+   middle. */
+static void
+test_widened (void)
+{
+  static const double offsets[] = { -9, -2.3, 2.3, 9 };
+  g_autofree double *angle = angles (60, 2 * G_PI);
+
+  for (guint i = 0; i < G_N_ELEMENTS (offsets); i++) {
+    TdGeometry geometry = plain_geometry ();
+    g_autoptr (GError) error = NULL;
+    TdConeTask task;
+
+    geometry.detector_offset_u_px = offsets[i];
+    g_assert_true (td_cone_task_init (&task, &geometry, angle, 60, 45, 32, &error));
+    td_cone_task_widen (&task);
+    g_assert_cmpuint (task.n_measured, ==, 45);
+    g_assert_cmpuint (task.n_columns, >, 45);
+    g_assert_true (task.shift == 0 || task.shift == task.n_columns - 45);
+    g_assert_cmpfloat_with_epsilon (task.matrices[3] / task.matrices[11],
+                                    (task.n_columns - 1) / 2.0, 0.5 + 1e-6);
+    td_cone_task_clear (&task);
+  }
+}
+
 static void
 test_range_limit (void)
 {
@@ -1048,6 +1073,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cone/naive", test_naive);
   g_test_add_func ("/cone/offset-limit", test_offset_limit);
   g_test_add_func ("/cone/range-limit", test_range_limit);
+  g_test_add_func ("/cone/widened", test_widened);
   g_test_add_func ("/cone/short-scan-weights", test_short_scan_weights);
   g_test_add_func ("/cone/equal-gaps", test_equal_gaps);
   g_test_add_func ("/cone/rounded-gap", test_rounded_gap);
