@@ -83,7 +83,7 @@ take_count (const TdGeometryFile *file, JsonNode *root, const char *key, guint *
 }
 
 /* The keys that may stand beside the numbers, then those of the numbers, of which there is one.
- *@at: its place among these; -1: it has none. */
+   @at: (out): its place among these; -1: it has none. */
 static gboolean
 check_table_keys (const TdGeometryFile *file, JsonNode *root, int *at, GError **error)
 {
