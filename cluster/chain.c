@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "compute/device/host.h"
 #include "mpi-util.h"
+#include "node-memory.h"
 
 /* Of a piece: large enough for a link's full speed. */
 #define PIECE_BYTES ((guint64) 16 << 20)
@@ -15,12 +17,16 @@
 typedef struct {
   guint first, count; /* slices */
   TdRowRange rows;
-  guint passed;   /* slices that have this rank's views, from the first on */
-  float *before;  /* from the rank before; NULL: not asked for, or let go */
-  gboolean there; /* it has come */
-  float *mine;    /* for the next rank */
-  gboolean over;
-  MPI_Request receive, send;
+  guint passed;        /* slices that have this rank's views, from the first on */
+  gboolean asked;      /* for what it begins with */
+  float *received;     /* that, if it is sent; NULL once it is let go */
+  int place;           /* or where it lies within the node, as what buffer of the rank before */
+  const float *before; /* it is there, until it is let go */
+  gboolean owes;       /* within the node: it is let go, which the rank before is to be told */
+  float *mine;         /* for the next rank */
+  int mine_place;
+  gboolean came, gone, sent, over; /* came, gone: the communicating thread's */
+  MPI_Request receive, send, read; /* read: within the node, by the next rank */
 } Piece;
 
 struct TdChain {
@@ -29,14 +35,17 @@ struct TdChain {
   guint groups;           /* of slices, in each slab */
   guint n_pieces, window; /* how many may be under way */
   Piece *pieces;          /* [slab][group][band] */
-  GPtrArray *memory;      /* owned */
   gsize piece_floats;     /* at most */
+  GPtrArray *memory;      /* of this rank alone; owned */
+  TdNodeMemory shared;    /* what the next rank reads */
+  guint n_buffers;        /* in both */
   double busy_s;
 
   GMutex lock; /* all below, and the pieces but for requests */
   GCond changed;
-  GQueue to_receive, to_send; /* float *: free buffers */
-  guint next_receive;
+  /* float *: free buffers, those first that were in use last: what nothing needs is never touched
+   */
+  GQueue to_receive, to_send;
 };
 
 /* ── Life ── */
@@ -47,27 +56,77 @@ chain_slice_floats (const TdChain *chain)
   return (gsize) chain->spec.ny * chain->spec.nx;
 }
 
+/* @lie: where they lie, one after the other; NULL: they are made. */
 static void
-chain_add_buffers (TdChain *chain, GQueue *queue, guint n)
+chain_add_buffers (TdChain *chain, GQueue *queue, guint n, float *lie)
 {
   for (guint i = 0; i < n; i++) {
-    float *buffer = g_malloc (chain->piece_floats * sizeof (float));
-    g_ptr_array_add (chain->memory, buffer);
+    float *buffer
+        = lie ? lie + i * chain->piece_floats : g_malloc (chain->piece_floats * sizeof (float));
+    if (!lie)
+      g_ptr_array_add (chain->memory, buffer);
     g_queue_push_tail (queue, buffer);
   }
+  chain->n_buffers += n;
+}
+
+/* Whether this rank reads what the one before it has, and the next one what this one has. */
+static gboolean
+chain_reads (const TdChain *chain)
+{
+  return !td_chain_is_first (chain) && td_node_memory_of (&chain->shared, chain->rank - 1);
+}
+
+static gboolean
+chain_shows (const TdChain *chain)
+{
+  return !td_chain_is_last (chain) && td_node_memory_of (&chain->shared, chain->rank + 1);
+}
+
+/* What waits between two ranks lies with the second or, within a node, with the first. */
+static void
+chain_take_memory (TdChain *chain)
+{
+  const TdChainSpec *spec = &chain->spec;
+  const gboolean last = td_chain_is_last (chain);
+  const gboolean beside = !last && spec->nodes[chain->rank] == spec->nodes[chain->rank + 1];
+
+  chain->shared = TD_NODE_MEMORY_NONE;
+  td_node_memory_open (&chain->shared, spec->row, spec->nodes,
+                       beside ? chain->window * chain->piece_floats * sizeof (float) : 0);
+  if (!td_chain_is_first (chain) && !chain_reads (chain))
+    chain_add_buffers (chain, &chain->to_receive, chain->window, NULL);
+  if (!last && chain_shows (chain))
+    chain_add_buffers (chain, &chain->to_send, chain->window, chain->shared.own);
+  else if (!last)
+    chain_add_buffers (chain, &chain->to_send, MIN (spec->bands + WAITING, chain->n_pieces), NULL);
 }
 
 /* What all ranks must have alike: the most that any wants. A rank whose slabs are larger than the
    next one's thus finds room for all that it sends. */
-static void
-chain_agree (TdChain *chain)
+static gboolean
+chain_agree (TdChain *chain, GCancellable *cancellable, GError **error)
 {
   TdChainSpec *spec = &chain->spec;
-  guint wanted[2] = { MIN (spec->bands, spec->ny), MIN (spec->slab_slices, spec->n_slices) };
+  const guint own[2] = { MIN (spec->bands, spec->ny), MIN (spec->slab_slices, spec->n_slices) };
+  guint *all = g_new (guint, 2 * chain->size);
+  MPI_Request request;
+  int done = 0;
 
-  MPI_Allreduce (MPI_IN_PLACE, wanted, 2, MPI_UNSIGNED, MPI_MAX, spec->row);
-  spec->bands = MAX (wanted[0], 1);
-  spec->slab_slices = MAX (wanted[1], 1);
+  memcpy (all + 2 * chain->rank, own, sizeof own);
+  MPI_Iallgather (MPI_IN_PLACE, 2, MPI_UNSIGNED, all, 2, MPI_UNSIGNED, spec->row, &request);
+  while (td_mpi_check (MPI_Test (&request, &done, MPI_STATUS_IGNORE), error) && !done
+         && !g_cancellable_set_error_if_cancelled (cancellable, error))
+    g_usleep (IDLE_US);
+  if (!done)
+    return FALSE;
+  spec->bands = spec->slab_slices = 1;
+  for (int i = 0; i < chain->size; i++) {
+    spec->bands = MAX (spec->bands, all[2 * i]);
+    spec->slab_slices = MAX (spec->slab_slices, all[2 * i + 1]);
+  }
+  g_free (all);
+  return TRUE;
 }
 
 /* Groups begin where slabs do, so that a slab completes its pieces. */
@@ -108,16 +167,12 @@ chain_cut (TdChain *chain)
     piece->count = end - piece->first;
     piece->rows.first = spec->ny * i / spec->bands;
     piece->rows.count = spec->ny * (i + 1) / spec->bands - piece->rows.first;
-    piece->receive = piece->send = MPI_REQUEST_NULL;
+    piece->receive = piece->send = piece->read = MPI_REQUEST_NULL;
   }
-  if (!td_chain_is_first (chain))
-    chain_add_buffers (chain, &chain->to_receive, chain->window);
-  if (!td_chain_is_last (chain))
-    chain_add_buffers (chain, &chain->to_send, MIN (waiting, chain->n_pieces));
 }
 
 TdChain *
-td_chain_new (const TdChainSpec *spec)
+td_chain_new (const TdChainSpec *spec, GCancellable *cancellable, GError **error)
 {
   TdChain *chain = g_new0 (TdChain, 1);
 
@@ -127,8 +182,10 @@ td_chain_new (const TdChainSpec *spec)
   chain->memory = g_ptr_array_new_with_free_func (g_free);
   g_mutex_init (&chain->lock);
   g_cond_init (&chain->changed);
-  chain_agree (chain);
+  if (!chain_agree (chain, cancellable, error))
+    return NULL; /* memory stays, into which something may come: the process ends */
   chain_cut (chain);
+  chain_take_memory (chain);
   return chain;
 }
 
@@ -138,6 +195,7 @@ td_chain_free (TdChain *chain)
   g_queue_clear (&chain->to_receive);
   g_queue_clear (&chain->to_send);
   g_ptr_array_unref (chain->memory);
+  td_node_memory_close (&chain->shared);
   g_free (chain->pieces);
   g_mutex_clear (&chain->lock);
   g_cond_clear (&chain->changed);
@@ -165,7 +223,7 @@ td_chain_bands (const TdChain *chain)
 guint64
 td_chain_bytes (const TdChain *chain)
 {
-  return (guint64) chain->memory->len * chain->piece_floats * sizeof (float);
+  return (guint64) chain->n_buffers * chain->piece_floats * sizeof (float);
 }
 
 /* ── The computing side ── */
@@ -214,33 +272,46 @@ chain_wait (TdChain *chain)
   g_cond_wait_until (&chain->changed, &chain->lock, g_get_monotonic_time () + 50000);
 }
 
-/* Where a part's slice @i has its rows in the piece's buffer. */
-static float *
-part_in (const TdChain *chain, const Part *part, float *buffer, guint i)
+/* Copies rows of slices, each by a thread: from @begins what the part begins with; else into @mine.
+   Both NULL: the rows become 0. */
+typedef struct {
+  const TdChain *chain;
+  const Part *part;
+  const float *begins;
+  float *mine;
+} PartCopy;
+
+static void
+part_copy_slice (guint index, gpointer user)
 {
-  return buffer + ((gsize) (part->at + i) * part->piece->rows.count + part->row) * chain->spec.nx;
+  const PartCopy *copy = user;
+  const Part *part = copy->part;
+  const gsize line = copy->chain->spec.nx, bytes = part->n_rows * line * sizeof (float);
+  const gsize at = ((gsize) (part->at + index) * part->piece->rows.count + part->row) * line;
+  float *slices = part->slices + index * chain_slice_floats (copy->chain);
+
+  if (copy->mine)
+    memcpy (copy->mine + at, slices, bytes);
+  else if (copy->begins)
+    memcpy (slices, copy->begins + at, bytes);
+  else
+    memset (slices, 0, bytes);
 }
 
 static gboolean
 part_begin (TdChain *chain, const Part *part, GCancellable *cancellable, GError **error)
 {
   Piece *piece = part->piece;
-  const gsize bytes = (gsize) part->n_rows * chain->spec.nx * sizeof (float);
 
   g_mutex_lock (&chain->lock);
-  while (!piece->there && piece->passed < piece->count && !g_cancellable_is_cancelled (cancellable))
+  while (!piece->before && piece->passed < piece->count
+         && !g_cancellable_is_cancelled (cancellable))
     chain_wait (chain);
-  float *before = piece->there ? piece->before : NULL;
+  PartCopy copy = { chain, part, piece->before, NULL };
   g_mutex_unlock (&chain->lock);
   if (g_cancellable_set_error_if_cancelled (cancellable, error))
     return FALSE;
-  for (guint i = 0; i < part->n; i++) {
-    float *to = part->slices + i * chain_slice_floats (chain);
-    if (before)
-      memcpy (to, part_in (chain, part, before, i), bytes);
-    else
-      memset (to, 0, bytes);
-  }
+  td_parallel_for (part->n, part_copy_slice, &copy);
   return TRUE;
 }
 
@@ -267,6 +338,16 @@ piece_open (TdChain *chain, Piece *piece, GCancellable *cancellable, GError **er
   return !g_cancellable_set_error_if_cancelled (cancellable, error);
 }
 
+/* All of the piece has this rank's views, what it began with included; under the lock. */
+static void
+piece_let_go (TdChain *chain, Piece *piece)
+{
+  if (piece->received)
+    g_queue_push_head (&chain->to_receive, g_steal_pointer (&piece->received));
+  piece->owes = piece->before && chain_reads (chain);
+  piece->before = NULL;
+}
+
 /* The rows of a part come as a whole band, or the last rows of one last. */
 static gboolean
 part_pass (TdChain *chain, const Part *part, GCancellable *cancellable, GError **error)
@@ -278,19 +359,15 @@ part_pass (TdChain *chain, const Part *part, GCancellable *cancellable, GError *
     return TRUE;
   if (sends && !piece_open (chain, piece, cancellable, error))
     return FALSE;
-  for (guint i = 0; sends && i < part->n; i++)
-    memcpy (part_in (chain, part, piece->mine, i), part->slices + i * chain_slice_floats (chain),
-            (gsize) part->n_rows * chain->spec.nx * sizeof (float));
+  PartCopy copy = { chain, part, NULL, piece->mine };
+  if (sends)
+    td_parallel_for (part->n, part_copy_slice, &copy);
   if (part->row + part->n_rows < piece->rows.count)
     return TRUE;
   g_mutex_lock (&chain->lock);
   piece->passed = part->at + part->n;
-  /* What it began with is in it. */
-  if (piece->passed == piece->count && piece->there)
-    g_queue_push_tail (&chain->to_receive, g_steal_pointer (&piece->before));
   if (piece->passed == piece->count)
-    piece->there = FALSE;
-  piece->over = !sends && piece->passed == piece->count;
+    piece_let_go (chain, piece);
   g_cond_broadcast (&chain->changed);
   g_mutex_unlock (&chain->lock);
   return TRUE;
@@ -320,58 +397,105 @@ piece_tag (const TdChain *chain, const Piece *piece)
   return (int) ((guint) (piece - chain->pieces) % 32768);
 }
 
-/* Pieces come in their order, as memory gets free; under the lock. */
+/* Asks for what it begins with, if there is memory for that; under the lock. */
 static gboolean
-chain_receive (TdChain *chain, GError **error)
+piece_ask (TdChain *chain, Piece *piece, GError **error)
 {
-  while (!td_chain_is_first (chain) && chain->next_receive < chain->n_pieces
-         && !g_queue_is_empty (&chain->to_receive)) {
-    Piece *piece = &chain->pieces[chain->next_receive++];
-    piece->before = g_queue_pop_head (&chain->to_receive);
-    if (!td_mpi_check (MPI_Irecv (piece->before, piece_count (chain, piece), MPI_FLOAT,
-                                  chain->rank - 1, piece_tag (chain, piece), chain->spec.row,
-                                  &piece->receive),
-                       error))
-      return FALSE;
-  }
+  const gboolean reads = chain_reads (chain);
+
+  if (td_chain_is_first (chain) || piece->asked
+      || (!reads && g_queue_is_empty (&chain->to_receive)))
+    return TRUE;
+  piece->asked = TRUE;
+  if (!reads)
+    piece->received = g_queue_pop_head (&chain->to_receive);
+  return td_mpi_check (MPI_Irecv (reads ? (void *) &piece->place : piece->received,
+                                  reads ? 1 : piece_count (chain, piece),
+                                  reads ? MPI_INT : MPI_FLOAT, chain->rank - 1,
+                                  piece_tag (chain, piece), chain->spec.row, &piece->receive),
+                       error);
+}
+
+/* Within a node a rank only says where a piece lies. The memory is free once the next rank has let
+   it go, and has said so. Under the lock. */
+static gboolean
+piece_send (TdChain *chain, Piece *piece, GError **error)
+{
+  const int to = chain->rank + 1, tag = piece_tag (chain, piece);
+  MPI_Comm row = chain->spec.row;
+
+  if (!piece->mine || piece->passed < piece->count || piece->send != MPI_REQUEST_NULL
+      || piece->read != MPI_REQUEST_NULL)
+    return TRUE;
+  if (!chain_shows (chain))
+    return td_mpi_check (
+        MPI_Isend (piece->mine, piece_count (chain, piece), MPI_FLOAT, to, tag, row, &piece->send),
+        error);
+  piece->mine_place = (int) ((gsize) (piece->mine - chain->shared.own) / chain->piece_floats);
+  MPI_Win_sync (chain->shared.window);
+  return td_mpi_check (MPI_Irecv (NULL, 0, MPI_INT, to, tag, row, &piece->read), error)
+         && td_mpi_check (MPI_Isend (&piece->mine_place, 1, MPI_INT, to, tag, row, &piece->send),
+                          error);
+}
+
+/* *@passed: the request was there, and is no more. */
+static gboolean
+request_test (MPI_Request *request, gboolean *passed, GError **error)
+{
+  int done = 0;
+
+  if (*request == MPI_REQUEST_NULL)
+    return TRUE;
+  if (!td_mpi_check (MPI_Test (request, &done, MPI_STATUS_IGNORE), error))
+    return FALSE;
+  *passed = *passed || done;
+  return TRUE;
+}
+
+/* What a rank's request brought; under the lock. */
+static void
+piece_came (TdChain *chain, Piece *piece)
+{
+  piece->before = piece->received;
+  if (!chain_reads (chain))
+    return;
+  MPI_Win_sync (chain->shared.window);
+  piece->before = td_node_memory_of (&chain->shared, chain->rank - 1)
+                  + (gsize) piece->place * chain->piece_floats;
+}
+
+/* What has come or gone. Without the lock, since MPI may copy it meanwhile. */
+static gboolean
+piece_test (Piece *piece, gboolean *moved, GError **error)
+{
+  if (!request_test (&piece->receive, &piece->came, error)
+      || !request_test (&piece->send, &piece->gone, error)
+      || !request_test (&piece->read, &piece->gone, error))
+    return FALSE;
+  *moved = *moved || piece->came || piece->gone;
   return TRUE;
 }
 
 /* Under the lock. */
 static gboolean
-piece_send (TdChain *chain, Piece *piece, GError **error)
+piece_settle (TdChain *chain, Piece *piece, GError **error)
 {
-  if (!piece->mine || piece->passed < piece->count || piece->send != MPI_REQUEST_NULL)
-    return TRUE;
-  return td_mpi_check (MPI_Isend (piece->mine, piece_count (chain, piece), MPI_FLOAT,
-                                  chain->rank + 1, piece_tag (chain, piece), chain->spec.row,
-                                  &piece->send),
-                       error);
-}
-
-/* FALSE with @error: MPI failed. *@moved: something has come or gone. */
-static gboolean
-piece_test (TdChain *chain, Piece *piece, gboolean *moved, GError **error)
-{
-  const gboolean receives = piece->receive != MPI_REQUEST_NULL;
-  const gboolean sends = piece->send != MPI_REQUEST_NULL;
-  int come = 0, gone = 0;
-
-  if ((receives && !td_mpi_check (MPI_Test (&piece->receive, &come, MPI_STATUS_IGNORE), error))
-      || (sends && !td_mpi_check (MPI_Test (&piece->send, &gone, MPI_STATUS_IGNORE), error)))
-    return FALSE;
-  if (!(receives && come) && !(sends && gone))
-    return TRUE;
-  *moved = TRUE;
-  g_mutex_lock (&chain->lock);
-  if (receives && come)
-    piece->there = TRUE;
-  if (sends && gone) {
-    g_queue_push_tail (&chain->to_send, g_steal_pointer (&piece->mine));
-    piece->over = TRUE;
+  if (piece->came)
+    piece_came (chain, piece);
+  piece->came = FALSE;
+  if (piece->gone && piece->send == MPI_REQUEST_NULL && piece->read == MPI_REQUEST_NULL) {
+    g_queue_push_head (&chain->to_send, g_steal_pointer (&piece->mine));
+    piece->sent = TRUE;
   }
-  g_cond_broadcast (&chain->changed);
-  g_mutex_unlock (&chain->lock);
+  piece->gone = FALSE;
+  /* The rank before waits for it already, so that this does not. */
+  if (piece->owes
+      && !td_mpi_check (
+          MPI_Send (NULL, 0, MPI_INT, chain->rank - 1, piece_tag (chain, piece), chain->spec.row),
+          error))
+    return FALSE;
+  piece->owes = FALSE;
+  piece->over = td_chain_is_last (chain) ? piece->passed == piece->count : piece->sent;
   return TRUE;
 }
 
@@ -389,15 +513,19 @@ td_chain_run (TdChain *chain, GCancellable *cancellable, GError **error)
 
     ok = !g_cancellable_set_error_if_cancelled (cancellable, error);
     g_mutex_lock (&chain->lock);
-    ok = ok && chain_receive (chain, error);
     for (guint k = first; ok && k < end; k++)
-      ok = piece_send (chain, &chain->pieces[k], error);
+      ok = piece_ask (chain, &chain->pieces[k], error)
+           && piece_send (chain, &chain->pieces[k], error);
     g_mutex_unlock (&chain->lock);
     for (guint k = first; ok && k < end; k++)
-      ok = piece_test (chain, &chain->pieces[k], &moved, error);
+      ok = piece_test (&chain->pieces[k], &moved, error);
     g_mutex_lock (&chain->lock);
+    for (guint k = first; ok && k < end; k++)
+      ok = piece_settle (chain, &chain->pieces[k], error);
     while (first < chain->n_pieces && chain->pieces[first].over)
       first++;
+    if (moved)
+      g_cond_broadcast (&chain->changed);
     g_mutex_unlock (&chain->lock);
     if (moved) {
       moved_us = g_get_monotonic_time ();
@@ -407,6 +535,12 @@ td_chain_run (TdChain *chain, GCancellable *cancellable, GError **error)
     }
   }
   return ok;
+}
+
+gboolean
+td_chain_finish (const TdChain *chain, GCancellable *cancellable, GError **error)
+{
+  return td_node_memory_meet (&chain->shared, cancellable, error);
 }
 
 double

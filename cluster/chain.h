@@ -12,20 +12,23 @@
  * single process.
  *
  * Sums go on in *pieces*: a band of rows of a few slices. So ranks compute different bands at the
- * same time. A rank waits for one band of each rank before it, not for a slab.
+ * same time. A rank waits for one band of each rank before it, not for a slab. Within a node a rank
+ * reads what the rank before it has where it lies (node-memory.h).
  */
 typedef struct TdChain TdChain;
 
 typedef struct {
-  MPI_Comm row; /* the ranks, in the order of their views */
+  MPI_Comm row;     /* the ranks, in the order of their views */
+  const int *nodes; /* of each of them: equal numbers share a node */
   guint n_slices, ny, nx;
   guint slab_slices; /* the most slices that this rank computes at once */
   guint bands;    /* of a slice's rows, as this rank wants them; the most of any rank are taken */
   guint64 memory; /* bytes of what waits to be sent; a few pieces are taken in any case */
 } TdChainSpec;
 
-/* All ranks of the row make one, and free it, at the same time. */
-TdChain *td_chain_new (const TdChainSpec *spec);
+/* All ranks of the row make one, and free it, at the same time. NULL with @error: cancelled, since
+   another rank may not come; or MPI failed. */
+TdChain *td_chain_new (const TdChainSpec *spec, GCancellable *cancellable, GError **error);
 void td_chain_free (TdChain *chain);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdChain, td_chain_free)
 gboolean td_chain_is_first (const TdChain *chain);
@@ -47,5 +50,7 @@ gboolean td_chain_pass (TdChain *chain, guint first, guint count, TdRowRange row
 
 /* The communicating thread's: exchanges until this rank has passed on all. */
 gboolean td_chain_run (TdChain *chain, GCancellable *cancellable, GError **error);
+/* Before td_chain_free(), unless that failed: waits until the other ranks free it, too. */
+gboolean td_chain_finish (const TdChain *chain, GCancellable *cancellable, GError **error);
 /* Seconds in which this rank itself moved pieces. */
 double td_chain_seconds (const TdChain *chain);

@@ -16,10 +16,11 @@
 /* Slices are noted as done once they are on the disk, which is asked for this often. */
 #define NOTE_US (2 * G_USEC_PER_SEC)
 /* In the order of views a rank begins what the rank before it has ended: a slab, or a band of its
-   rows (chain.h). So the last one waits for such a piece of each rank before it. There are so many
-   for each of those: slabs of cards; bands of the host, whose kernel would take long for thin
-   slabs. */
+   rows (chain.h). So the last one waits for such a piece of each rank before it. Cards make so many
+   slabs for each of those. The host, whose kernel takes long for thin slabs, makes bands, so many
+   in all. */
 #define TURNS 10
+#define BAND_TURNS 20
 #define WORTH_TELLING 0.15
 /* Threads that write segments to a stack, where a thread writes a slice; one writes to one file. */
 #define STORES 6
@@ -292,13 +293,14 @@ run_note_turns (const Run *run, guint size)
 }
 
 /* @size: ranks that add in the order of views. */
-static void
-run_open_chain (Run *run, guint size)
+static gboolean
+run_open_chain (Run *run, guint size, GError **error)
 {
   const TdPipeline *pipeline = run->pipeline;
   const TdPlanFacts *facts = td_plan_facts (run->plan);
-  const guint pieces = TURNS * (size - 1), n_slabs = MAX (1, facts->n_slabs);
+  const guint pieces = BAND_TURNS * (size - 1), n_slabs = MAX (1, facts->n_slabs);
   const TdChainSpec spec = { .row = pipeline->row,
+                             .nodes = pipeline->nodes,
                              .n_slices = facts->n_slices,
                              .ny = facts->ny,
                              .nx = facts->nx,
@@ -306,13 +308,16 @@ run_open_chain (Run *run, guint size)
                              .bands = facts->bands ? (pieces + n_slabs - 1) / n_slabs : 1,
                              .memory = pipeline->memory };
 
-  run->chain = td_chain_new (&spec);
+  run->chain = td_chain_new (&spec, run->cancellable, error);
+  if (!run->chain)
+    return FALSE;
   const TdJobTurns turns = { .begin = td_chain_is_first (run->chain) ? NULL : run_begin,
                              .bands = td_chain_bands (run->chain),
                              .end = td_chain_is_last (run->chain) ? NULL : run_pass,
                              .user = run };
   td_job_set_turns (run->job, &turns);
   run_note_turns (run, size);
+  return TRUE;
 }
 
 static gboolean
@@ -338,8 +343,8 @@ run_open (Run *run, GError **error)
   if (!run->plan)
     return FALSE;
   run->job = td_job_new (run->plan);
-  if (in_order)
-    run_open_chain (run, (guint) size);
+  if (in_order && !run_open_chain (run, (guint) size, error))
+    return FALSE;
   const TdPlanFacts *facts = td_plan_facts (run->plan);
   const gboolean adds = pipeline->row != MPI_COMM_NULL && !in_order;
   const TdReduceSpec spec = {
@@ -491,6 +496,8 @@ run_threads (Run *run, GError **error)
     return FALSE;
   }
   if (!stored || g_cancellable_set_error_if_cancelled (run->cancellable, error)
+      || (run->chain && !td_chain_finish (run->chain, run->cancellable, error))
+      || !td_reduce_finish (run->reduce, run->cancellable, error)
       || (run->gather && !td_gather_finish (run->gather, run->cancellable, error)))
     return FALSE;
   if (!run->preview)

@@ -2,10 +2,10 @@
 #include "reduce.h"
 
 #include <string.h>
-#include <sys/statvfs.h>
 
 #include "compute/device/host.h"
 #include "mpi-util.h"
+#include "node-memory.h"
 
 /* Of a segment: large enough for a link's full speed, small enough that many overlap. */
 #define SEGMENT_BYTES ((guint64) 16 << 20)
@@ -31,24 +31,15 @@ typedef struct {
   MPI_Request receive, send;
 } Segment;
 
-/* The ranks of a row on one node read each other's buffers. */
-typedef struct {
-  MPI_Comm node;
-  MPI_Win window;
-  float *own;          /* this rank's buffers */
-  const float **bases; /* each rank's of the row, NULL for those of other nodes. Without memory for
-                          it NULL itself: then ranks send each other segments, as to another node */
-} Shared;
-
 struct TdReduce {
   TdReduceSpec spec;
   int rank, size;
   guint segment_slices, n_segments;
   Segment *segments;
-  Shared shared;
-  GPtrArray *memory; /* buffers of this rank alone; owned */
-  guint n_buffers;   /* with those that are shared */
-  double busy_s;     /* moving and adding segments */
+  TdNodeMemory shared; /* the buffers of this rank, which those of its node read */
+  GPtrArray *memory;   /* buffers of this rank alone; owned */
+  guint n_buffers;     /* with those that are shared */
+  double busy_s;       /* moving and adding segments */
 
   GMutex lock; /* all below, and the segments but for requests */
   GCond changed;
@@ -115,67 +106,11 @@ reduce_children (const TdReduce *reduce, guint k, int *children)
 
 /* ── Memory of a node ── */
 
-/* Whether all ranks of the node say so. */
-static gboolean
-shared_agree (const Shared *shared, gboolean ok)
-{
-  int mine = ok, all = 0;
-
-  return MPI_Allreduce (&mine, &all, 1, MPI_INT, MPI_MIN, shared->node) == MPI_SUCCESS && all;
-}
-
-/* Memory that is not there would be told by a signal, when it is touched. */
-static gboolean
-shared_has_room (guint64 bytes)
-{
-  struct statvfs fs;
-
-  return statvfs ("/dev/shm", &fs) == 0 && (guint64) fs.f_bavail * fs.f_frsize / 2 >= bytes;
-}
-
-static void
-shared_close (Shared *shared)
-{
-  if (shared->bases) {
-    MPI_Win_unlock_all (shared->window);
-    MPI_Win_free (&shared->window);
-  }
-  if (shared->node != MPI_COMM_NULL)
-    MPI_Comm_free (&shared->node);
-  g_clear_pointer (&shared->bases, g_free);
-}
-
-/* @bytes of each rank of this node. */
-static void
-shared_open (Shared *shared, const TdReduceSpec *spec, int rank, int size, guint64 bytes)
-{
-  int members = 0, member = 0;
-
-  MPI_Comm_split (spec->row, spec->nodes[rank], rank, &shared->node);
-  MPI_Comm_set_errhandler (shared->node, MPI_ERRORS_RETURN);
-  MPI_Comm_size (shared->node, &members);
-  if (members == 1 || !shared_agree (shared, shared_has_room ((guint64) members * bytes)))
-    return;
-  const gboolean ok = MPI_Win_allocate_shared ((MPI_Aint) bytes, sizeof (float), MPI_INFO_NULL,
-                                               shared->node, &shared->own, &shared->window)
-                      == MPI_SUCCESS;
-  if (!shared_agree (shared, ok))
-    return;
-  MPI_Win_lock_all (MPI_MODE_NOCHECK, shared->window);
-  shared->bases = g_new0 (const float *, (gsize) size);
-  for (int i = 0; i < size; i++)
-    if (spec->nodes[i] == spec->nodes[rank]) {
-      MPI_Aint its_bytes;
-      int unit;
-      MPI_Win_shared_query (shared->window, member++, &its_bytes, &unit, &shared->bases[i]);
-    }
-}
-
 /* Whether @other's buffers are read where they lie. */
 static gboolean
 reduce_reads (const TdReduce *reduce, int other)
 {
-  return reduce->shared.bases && reduce->shared.bases[other];
+  return td_node_memory_of (&reduce->shared, other) != NULL;
 }
 
 /* ── Life ── */
@@ -220,7 +155,7 @@ td_reduce_new (const TdReduceSpec *spec)
   int size;
 
   reduce->spec = *spec;
-  reduce->shared = (Shared) { .node = MPI_COMM_NULL, .window = MPI_WIN_NULL };
+  reduce->shared = TD_NODE_MEMORY_NONE;
   MPI_Comm_rank (spec->row, &reduce->rank);
   MPI_Comm_size (spec->row, &size);
   reduce->size = size;
@@ -244,8 +179,8 @@ td_reduce_new (const TdReduceSpec *spec)
   g_cond_init (&reduce->changed);
   const guint n_own = MIN (own, reduce->n_segments);
   if (size > 1)
-    shared_open (&reduce->shared, spec, reduce->rank, size,
-                 n_own * reduce_buffer_floats (reduce) * sizeof (float));
+    td_node_memory_open (&reduce->shared, spec->row, spec->nodes,
+                         n_own * reduce_buffer_floats (reduce) * sizeof (float));
   reduce_add_buffers (reduce, &reduce->own, n_own,
                       reduce->shared.bases ? reduce->shared.own : NULL);
   reduce_add_buffers (reduce, &reduce->others,
@@ -260,7 +195,7 @@ td_reduce_free (TdReduce *reduce)
   g_queue_clear (&reduce->others);
   g_queue_clear (&reduce->sums);
   g_ptr_array_unref (reduce->memory);
-  shared_close (&reduce->shared);
+  td_node_memory_close (&reduce->shared);
   g_free ((int *) reduce->spec.nodes);
   g_free (reduce->segments);
   g_mutex_clear (&reduce->lock);
@@ -568,6 +503,12 @@ td_reduce_run (TdReduce *reduce, GCancellable *cancellable, GError **error)
   reduce_changed (reduce);
   g_mutex_unlock (&reduce->lock);
   return ok;
+}
+
+gboolean
+td_reduce_finish (const TdReduce *reduce, GCancellable *cancellable, GError **error)
+{
+  return td_node_memory_meet (&reduce->shared, cancellable, error);
 }
 
 double

@@ -54,5 +54,7 @@ gboolean td_reduce_has (const TdReduce *reduce, guint slice);
 /* The communicating thread's: exchanges and adds until all segments of this rank have been sent or
    taken by td_reduce_next(). */
 gboolean td_reduce_run (TdReduce *reduce, GCancellable *cancellable, GError **error);
+/* Before td_reduce_free(), unless that failed: waits until the other ranks free it, too. */
+gboolean td_reduce_finish (const TdReduce *reduce, GCancellable *cancellable, GError **error);
 /* Seconds in which this rank itself moved and added segments. */
 double td_reduce_seconds (const TdReduce *reduce);

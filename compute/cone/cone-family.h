@@ -16,6 +16,7 @@ typedef struct {
   guint max_views, max_rows, max_slices;
   TdPrecision precision;
   double half_scale; /* half storage keeps values times this power of two; 0: 1 */
+  gboolean bands;    /* slabs come by bands: there is memory to arrange a batch once for all */
 } TdConeLimits;
 
 /* Views added together: float [n_views][rows.count][n_columns], packed, view views[i] at place i.
@@ -31,7 +32,9 @@ typedef struct {
 typedef struct {
   TdBuffer *volume;
   guint slice0, n_slices;
-  TdRowRange band; /* rows of voxels that are added to; count 0: all */
+  /* Rows of voxels that are added to; count 0: all. The bands of a slab come from the first row on,
+     each with the same batch. */
+  TdRowRange band;
 } TdConeSlab;
 
 struct TdConeFamily {

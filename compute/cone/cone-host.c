@@ -149,16 +149,40 @@ cone_host_aim (TdConeUpright *batch, const guint *numbers)
   }
 }
 
+typedef struct {
+  TdConeProjector base;
+  TdConeTask task;
+  float *views; /* of the batch, as the kernel wants them, for the next band; NULL */
+} HostProjector;
+
 static TdRowRange
 cone_host_band (const TdConeTask *task, const TdConeSlab *slab)
 {
   return slab->band.count ? slab->band : (TdRowRange) { 0, task->ny };
 }
 
+/* Memory for views as the kernel wants them: of TD_CONE_BATCH of them or, where it stays for the
+   next band, of all. *@ready: they are in it. NULL: there is none. */
+static float *
+cone_host_take_views (HostProjector *self, const TdConeUpright *batch, const TdConeBatch *given,
+                      gboolean *ready)
+{
+  const guint all = (given->n_views + TD_CONE_BATCH - 1) / TD_CONE_BATCH * TD_CONE_BATCH;
+  const gboolean starts = batch->band.first == 0;
+
+  *ready = self->views && !starts;
+  if (starts)
+    g_clear_pointer (&self->views, g_free);
+  if (starts && self->base.limits.bands && batch->band.count < batch->task->ny)
+    self->views = g_try_new0 (float, batch->view_stride *all);
+  return self->views ? self->views : g_try_new0 (float, batch->view_stride *TD_CONE_BATCH);
+}
+
 static gboolean
-cone_host_add_upright (const TdConeTask *task, const TdConeBatch *given, const TdConeSlab *slab,
+cone_host_add_upright (HostProjector *self, const TdConeBatch *given, const TdConeSlab *slab,
                        GCancellable *cancellable, GError **error)
 {
+  const TdConeTask *task = &self->task;
   const float *projections = td_buffer_map (given->projections);
   Work work = { .funcs = td_cone_funcs (),
                 .batch = { .task = task,
@@ -174,28 +198,31 @@ cone_host_add_upright (const TdConeTask *task, const TdConeBatch *given, const T
     return TRUE;
   work.view_floats = (gsize) given->rows.count * task->n_columns;
   batch->volume = g_try_new (float, (gsize) slab->n_slices *ny * task->nx);
-  work.views = g_try_new0 (float, batch->view_stride *TD_CONE_BATCH);
-  gboolean ok = batch->volume && work.views;
+  gboolean ready;
+  float *views = cone_host_take_views (self, batch, given, &ready);
+  gboolean ok = batch->volume && views;
   if (!ok)
     td_set_error (error, TD_ERROR_DEVICE_MEMORY,
                   "Not enough memory to back-project %u slices at once; use fewer (memory limit).",
                   slab->n_slices);
-  batch->views = work.views;
   if (ok)
     td_parallel_for (ny, cone_host_load_row, &work);
   for (guint view = 0; ok && view < given->n_views; view += TD_CONE_BATCH) {
     batch->n_views = MIN (TD_CONE_BATCH, given->n_views - view);
     cone_host_aim (batch, given->views + view);
+    batch->views = work.views = views + (self->views ? view * batch->view_stride : 0);
     work.projections = projections + view * work.view_floats
                        + (gsize) (batch->rows.first - given->rows.first) * task->n_columns;
-    td_parallel_for (batch->n_views, transpose_view, &work);
+    if (!ready)
+      td_parallel_for (batch->n_views, transpose_view, &work);
     td_parallel_for (batch->tiles_x * ((ny + TD_CONE_TILE - 1) / TD_CONE_TILE), run_tile, &work);
     ok = !g_cancellable_set_error_if_cancelled (cancellable, error);
   }
   if (ok)
     td_parallel_for (ny, store_row, &work);
   g_free (batch->volume);
-  g_free (work.views);
+  if (!self->views)
+    g_free (views);
   return ok;
 }
 
@@ -234,9 +261,10 @@ run_row (guint index, gpointer user)
 }
 
 static gboolean
-cone_host_add_general (const TdConeTask *task, const TdConeBatch *given, const TdConeSlab *slab,
+cone_host_add_general (HostProjector *self, const TdConeBatch *given, const TdConeSlab *slab,
                        GCancellable *cancellable, GError **error)
 {
+  const TdConeTask *task = &self->task;
   const float *projections = td_buffer_map (given->projections);
   General work = { .band = cone_host_band (task, slab),
                    .funcs = td_cone_funcs (),
@@ -271,11 +299,6 @@ cone_host_add_general (const TdConeTask *task, const TdConeBatch *given, const T
 
 /* ── The family ── */
 
-typedef struct {
-  TdConeProjector base;
-  TdConeTask task;
-} HostProjector;
-
 static const char *
 cone_host_unsupported (const TdConeTask *task, TdPrecision precision, const TdDeviceInfo *device)
 {
@@ -301,11 +324,12 @@ static gboolean
 cone_host_add (TdConeProjector *base, TdQueue *queue, const TdConeBatch *batch,
                const TdConeSlab *slab, GCancellable *cancellable, GError **error)
 {
-  const TdConeTask *task = &((HostProjector *) base)->task;
+  HostProjector *self = (HostProjector *) base;
+  const TdConeTask *task = &self->task;
   const gboolean upright = task->nz > td_cone_funcs ()->rows_up_to && fast_path_fits (task);
 
   return td_queue_finish (queue, error)
-         && (upright ? cone_host_add_upright : cone_host_add_general) (task, batch, slab,
+         && (upright ? cone_host_add_upright : cone_host_add_general) (self, batch, slab,
                                                                        cancellable, error);
 }
 
@@ -315,6 +339,7 @@ cone_host_free (TdConeProjector *base)
   HostProjector *self = (HostProjector *) base;
 
   td_cone_task_clear (&self->task);
+  g_free (self->views);
   g_free (self);
 }
 
@@ -323,10 +348,11 @@ cone_host_workspace_bytes (const TdConeTask *task, const TdConeLimits *limits,
                            const TdDeviceInfo *device)
 {
   const guint64 column = (guint64) limits->max_rows + 2 * TD_CONE_PAD + 15;
+  const guint64 views = limits->bands ? limits->max_views + TD_CONE_BATCH : TD_CONE_BATCH;
 
   return sizeof (float)
          * ((guint64) limits->max_slices * task->ny * task->nx
-            + column * (task->n_columns + 2) * TD_CONE_BATCH);
+            + column * (task->n_columns + 2) * views);
 }
 
 static guint

@@ -121,18 +121,32 @@ test_row (gconstpointer data)
 
 typedef struct {
   const char *name;
+  int nodes[RANKS];
   guint n_slices, slab[RANKS], bands[RANKS]; /* of each rank */
   guint64 memory;
   gboolean again; /* the ranks compute their second slab once more, as after a failure */
 } Chained;
 
 static const Chained chains[] = {
-  { "/chain/slabs", SLICES, { 7, 7, 7, 7 }, { 1, 1, 1, 1 }, G_MAXUINT64, FALSE },
-  { "/chain/bands", SLICES, { 8, 8, 8, 8 }, { 4, 4, 4, 4 }, G_MAXUINT64, TRUE },
-  { "/chain/more-bands-than-rows", 5, { 5, 5, 5, 5 }, { 40, 40, 40, 40 }, G_MAXUINT64, FALSE },
-  { "/chain/little-memory", SLICES, { 8, 8, 8, 8 }, { 3, 3, 3, 3 }, 1 << 10, TRUE },
+  { "/chain/slabs", { 0, 1, 2, 3 }, SLICES, { 7, 7, 7, 7 }, { 1, 1, 1, 1 }, G_MAXUINT64, FALSE },
+  { "/chain/bands", { 0, 0, 0, 0 }, SLICES, { 8, 8, 8, 8 }, { 4, 4, 4, 4 }, G_MAXUINT64, TRUE },
+  { "/chain/more-bands-than-rows",
+    { 0, 1, 1, 0 },
+    5,
+    { 5, 5, 5, 5 },
+    { 40, 40, 40, 40 },
+    G_MAXUINT64,
+    FALSE },
+  { "/chain/little-memory", { 0, 0, 1, 1 }, SLICES, { 8, 8, 8, 8 }, { 3, 3, 3, 3 }, 1 << 10, TRUE },
   /* Ranks whose memory differs, of which some cannot compute by bands. */
-  { "/chain/unlike", SLICES, { 13, 4, 29, 5 }, { 3, 1, 2, 1 }, 1 << 10, FALSE },
+  { "/chain/unlike-in-a-node",
+    { 0, 0, 0, 0 },
+    SLICES,
+    { 13, 4, 29, 5 },
+    { 3, 1, 2, 1 },
+    1 << 10,
+    FALSE },
+  { "/chain/unlike", { 0, 1, 2, 3 }, SLICES, { 13, 4, 29, 5 }, { 3, 1, 2, 1 }, 1 << 10, FALSE },
 };
 
 typedef struct {
@@ -187,6 +201,7 @@ test_chain (gconstpointer data)
 {
   const Chained *row = data;
   const TdChainSpec spec = { .row = MPI_COMM_WORLD,
+                             .nodes = row->nodes,
                              .n_slices = row->n_slices,
                              .ny = NY,
                              .nx = NX,
@@ -194,10 +209,11 @@ test_chain (gconstpointer data)
                              .bands = row->bands[rank],
                              .memory = row->memory };
   g_autofree float *sums = g_new0 (float, row->n_slices *NX *NY);
-  g_autoptr (TdChain) chain = td_chain_new (&spec);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdChain) chain = td_chain_new (&spec, NULL, &error);
+  g_assert_no_error (error);
   Passing passing = { row, chain, sums };
   GThread *add = g_thread_new ("add", chain_add_all, &passing);
-  g_autoptr (GError) error = NULL;
   int wrong = 0;
 
   td_chain_run (chain, NULL, &error);

@@ -1376,8 +1376,9 @@ static const struct {
   gboolean killed, early; /* before anybody could tell */
 } hangs[] = {
   { "MPI_Init_thread:1", "1" },
-  { "MPI_Ibarrier:1", "1", TRUE },
+  { "MPI_Ibarrier:2", "1", TRUE },
   { "MPI_Iallgather:3", "0" },
+  { "MPI_Iallgather:4", "1" },
   { "MPI_Comm_dup:1", "0" },
   { "MPI_Comm_split_type:1", "1" },
   { "MPI_Bcast:1", "0" },
@@ -1391,7 +1392,7 @@ static const struct {
   { "MPI_Irecv:1", "1" },
   { "MPI_Iallgather:3", "1", .mode = TD_CLUSTER_IFDK },
   { "MPI_Irecv:1", "0", .mode = TD_CLUSTER_IFDK },
-  { "MPI_Ibarrier:1", "0", TRUE },
+  { "MPI_Ibarrier:2", "0", TRUE },
   { "MPI_Comm_free:2", "0", TRUE },
   { "MPI_Comm_free:2", "1", TRUE },
   { "MPI_Finalize:1", "1", TRUE },
@@ -1403,7 +1404,7 @@ static const struct {
   { "MPI_Irecv:1", "1", .killed = TRUE },
   { "MPI_Irecv:1", "0", .killed = TRUE, .mode = TD_CLUSTER_IFDK },
   { "MPI_Iallgather:3", "0", .killed = TRUE },
-  { "MPI_Ibarrier:1", "1", TRUE, .killed = TRUE },
+  { "MPI_Ibarrier:2", "1", TRUE, .killed = TRUE },
   { "MPI_Finalize:1", "0", TRUE, .killed = TRUE },
 };
 #define QUICK_HANGS 2

@@ -330,7 +330,8 @@ test_part_bits (gconstpointer device)
       recipe.memory_limit_bytes = 1600 << 10; /* sums come and go a few slices at a time */
     for (guint b = 0; b + 1 < G_N_ELEMENTS (bounds); b++)
       for (guint g = 0; g < G_N_ELEMENTS (groups); g++) {
-        const TdPlanPart part = { groups[g], bounds[b], bounds[b + 1] - bounds[b] };
+        const TdPlanPart part = { groups[g], bounds[b], bounds[b + 1] - bounds[b],
+                                  .least_slabs = bands > 1 ? bands : 0 };
         Ascending taken = { parts, slice, bounds[b], 0 };
         const TdJobTurns turns = { .begin = g > 0 ? begin_rows : NULL,
                                    .bands = bands,

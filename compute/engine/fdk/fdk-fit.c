@@ -133,7 +133,8 @@ td_fdk_limits (const TdPlan *plan, const TdFdkPlan *fdk)
                           .max_rows = fdk->fit.slab_rows,
                           .max_slices = fdk->fit.slab,
                           .precision = plan->recipe.precision,
-                          .half_scale = fdk->input->half_scale };
+                          .half_scale = fdk->input->half_scale,
+                          .bands = fdk->fit.bands };
 }
 
 static guint64
@@ -199,7 +200,9 @@ td_fdk_device_bytes (const TdPlan *plan, const TdFdkPlan *fdk, guint index)
 static gboolean
 fdk_fit_shrink (TdFdkPlan *fdk, gboolean sent)
 {
-  if (fdk->fit.cached && fdk->fit.cached_chunks > least_chunks (fdk))
+  if (fdk->fit.bands)
+    fdk->fit.bands = FALSE;
+  else if (fdk->fit.cached && fdk->fit.cached_chunks > least_chunks (fdk))
     fdk->fit.cached_chunks = MAX (least_chunks (fdk), fdk->fit.cached_chunks * 3 / 4);
   else if (sent && fdk->scheme.filter_on_device && !fdk->gathered
            && fdk->fit.filter_rows * td_fdk_filtered_bytes (fdk->input, 1)
@@ -336,6 +339,7 @@ fdk_fit_wish (const TdPlan *plan, TdFdkPlan *fdk, const TdFdkAttempt *attempt)
       fdk->fit.least_slab = MAX (fdk->fit.least_slab, family->whole_slices (task));
   }
   fdk->fit.most_views = most_views (plan, fdk);
+  fdk->fit.bands = plan->least_slabs > 0 && n == 1 && fdk->scheme.families[0]->bands;
   if (fdk->scheme.share == TD_SHARE_PROJECTION) {
     fdk_fit_set_slab (fdk, MIN (GPU_SLAB, nz));
     set_batch (fdk, task->n_views / (4 * n));

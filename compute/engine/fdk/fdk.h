@@ -63,6 +63,7 @@ typedef struct {
   guint slab_rows;                  /* most detector rows that one slab sees */
   guint symmetric_views;            /* that must come together: the most that a family wants */
   guint batch, n_batches;           /* views added at once, a multiple of symmetric_views */
+  gboolean bands;                   /* TdConeLimits.bands */
   guint most_views;                 /* that every device's textures have layers for */
   guint volumes;                    /* slabs in a device: one computes while one is downloaded */
   guint download_slices;            /* of one of the pinned buffers that slices are downloaded to */

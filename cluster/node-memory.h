@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gio/gio.h>
+#include <mpi.h>
+
+/**
+ * Memory of a rank that the other ranks of its node read where it lies, so that nothing is copied
+ * for them. Ranks tell each other by messages what lies where.
+ */
+typedef struct {
+  MPI_Comm node;
+  MPI_Win window;
+  float *own;          /* this rank's */
+  const float **bases; /* each rank's of the row, NULL for those of other nodes. Without memory for
+                          it NULL itself: then ranks send each other all, as to another node */
+} TdNodeMemory;
+
+#define TD_NODE_MEMORY_NONE ((TdNodeMemory) { .node = MPI_COMM_NULL, .window = MPI_WIN_NULL })
+
+/* @bytes of this rank. All ranks of the row call. @nodes: of each of them; equal numbers share a
+   node. */
+void td_node_memory_open (TdNodeMemory *memory, MPI_Comm row, const int *nodes, guint64 bytes);
+/* All ranks of the node call, and wait for each other in MPI: they have met before. */
+void td_node_memory_close (TdNodeMemory *memory);
+/* Blocks until all ranks of the node are here, which may be long. FALSE: cancelled, or MPI failed;
+   no rank closes the memory then. */
+gboolean td_node_memory_meet (const TdNodeMemory *memory, GCancellable *cancellable,
+                              GError **error);
+/* Of rank @other of the row; NULL: it cannot be read. */
+const float *td_node_memory_of (const TdNodeMemory *memory, int other);
