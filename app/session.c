@@ -2,6 +2,7 @@
 #include "session.h"
 
 #include "ui/recipe-group.h"
+#include "ui/ui.h"
 
 #define JOIN_US 1000000
 #define MOST_KEPT 200
@@ -15,9 +16,6 @@ struct _TdSession {
   char *last_key;
   gint64 last_edit_us;
 };
-
-enum { SCAN_CHANGED, RECIPE_CHANGED, N_SIGNALS };
-static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdSession, td_session, G_TYPE_OBJECT)
 
@@ -61,7 +59,7 @@ td_session_open (TdSession *self, TdScan *scan, const TdRecipe *recipe)
   g_ptr_array_set_size (self->before, 0);
   g_ptr_array_set_size (self->after, 0);
   end_joining (self);
-  g_signal_emit (self, signals[SCAN_CHANGED], 0);
+  g_signal_emit_by_name (self, "scan-changed");
   if (old) {
     td_scan_unref (old);
     td_engine_trim (self->engine);
@@ -86,7 +84,7 @@ td_session_edit (TdSession *self, const TdRecipe *recipe, const char *key)
   self->last_key = g_strdup (key);
   self->last_edit_us = now;
   self->recipe = *recipe;
-  g_signal_emit (self, signals[RECIPE_CHANGED], 0);
+  g_signal_emit_by_name (self, "recipe-changed");
 }
 
 gboolean
@@ -127,7 +125,7 @@ session_step (TdSession *self, GPtrArray *from, GPtrArray *to, guint n)
     self->recipe = *recipe;
   }
   end_joining (self);
-  g_signal_emit (self, signals[RECIPE_CHANGED], 0);
+  g_signal_emit_by_name (self, "recipe-changed");
 }
 
 void
@@ -159,10 +157,8 @@ static void
 td_session_class_init (TdSessionClass *class)
 {
   G_OBJECT_CLASS (class)->finalize = td_session_finalize;
-  signals[SCAN_CHANGED] = g_signal_new ("scan-changed", TD_TYPE_SESSION, G_SIGNAL_RUN_LAST, 0, NULL,
-                                        NULL, NULL, G_TYPE_NONE, 0);
-  signals[RECIPE_CHANGED] = g_signal_new ("recipe-changed", TD_TYPE_SESSION, G_SIGNAL_RUN_LAST, 0,
-                                          NULL, NULL, NULL, G_TYPE_NONE, 0);
+  td_signal_new (class, "scan-changed", 0);
+  td_signal_new (class, "recipe-changed", 0);
 }
 
 static void

@@ -20,9 +20,6 @@ struct _TdAdviceGroup {
   gboolean next;
 };
 
-enum { CHANGED, ADDED, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdAdviceGroup, td_advice_group, TD_TYPE_RECIPE_GROUP)
 
 /* What the button does. */
@@ -109,7 +106,7 @@ advice_group_on_looked (gpointer list, const GError *error, gboolean last, gpoin
   g_clear_pointer (&self->list, g_ptr_array_unref);
   self->list = list ? g_ptr_array_ref (list) : NULL;
   advice_group_update (self);
-  g_signal_emit (self, signals[CHANGED], 0);
+  g_signal_emit_by_name (self, "changed");
 }
 
 /* ── Following it ── */
@@ -140,7 +137,7 @@ advice_group_follow (TdAdviceGroup *self, const TdAdvice *advice)
     td_recipe_group_commit (TD_RECIPE_GROUP (self), NULL);
     for (guint i = 0; i < after.n_steps; i++)
       if (!td_recipe_step (&before, after.steps[i].name))
-        g_signal_emit (self, signals[ADDED], 0, after.steps[i].name);
+        g_signal_emit_by_name (self, "added", after.steps[i].name);
     return;
   }
   g_autofree char *words = td_label_error (error);
@@ -164,7 +161,7 @@ advice_group_on_ignore (GtkButton *button, TdAdviceGroup *self)
 {
   self->ignored |= 1u << advice_group_kind_of (button);
   advice_group_update (self);
-  g_signal_emit (self, signals[CHANGED], 0);
+  g_signal_emit_by_name (self, "changed");
 }
 
 /* ── Showing ── */
@@ -235,9 +232,9 @@ td_advice_group_class_init (TdAdviceGroupClass *class)
 {
   G_OBJECT_CLASS (class)->dispose = td_advice_group_dispose;
   TD_RECIPE_GROUP_CLASS (class)->show = td_advice_group_show;
-  signals[CHANGED] = td_signal_new (TD_TYPE_ADVICE_GROUP, "changed", 0);
+  td_signal_new (class, "changed", 0);
   /* A step, by its name, that an advice brought. */
-  signals[ADDED] = td_signal_new (TD_TYPE_ADVICE_GROUP, "added", 1, G_TYPE_STRING);
+  td_signal_new (class, "added", 1, G_TYPE_STRING);
 }
 
 static void

@@ -23,9 +23,6 @@ struct _TdAxisAnswer {
   double centre_px, tilt_deg; /* that are set */
 };
 
-enum { TAKEN, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdAxisAnswer, td_axis_answer, GTK_TYPE_WIDGET)
 
 double
@@ -47,7 +44,7 @@ axis_answer_take (TdAxisAnswer *self, guint index)
   const TdAxisLine through_0 = td_axis_line (0, self->tilt_deg, self->n_rows);
   const double centre = trial->centre_px - td_axis_line_at (&through_0, trial->row);
 
-  g_signal_emit (self, signals[TAKEN], 0, centre, (double) NAN);
+  g_signal_emit_by_name (self, "taken", centre, (double) NAN);
 }
 
 static void
@@ -59,8 +56,8 @@ on_trial_clicked (GtkButton *button, TdAxisAnswer *self)
 static void
 on_take_clicked (GtkButton *button, TdAxisAnswer *self)
 {
-  g_signal_emit (self, signals[TAKEN], 0, self->result->centre_px,
-                 td_axis_result_tilt (self->result, self->n_rows));
+  g_signal_emit_by_name (self, "taken", self->result->centre_px,
+                         td_axis_result_tilt (self->result, self->n_rows));
 }
 
 /* ── The table ── */
@@ -239,7 +236,7 @@ td_axis_answer_class_init (TdAxisAnswerClass *class)
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/axis-answer.ui");
   td_bind_children (widget, TdAxisAnswer, box, warning, take, consensus, tilt, advice, plot, grid);
   td_bind_callbacks (widget, on_take_clicked, axis_answer_take);
-  signals[TAKEN] = td_signal_new (TD_TYPE_AXIS_ANSWER, "taken", 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
+  td_signal_new (class, "taken", 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
 }
 
 static void

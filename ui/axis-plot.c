@@ -22,9 +22,6 @@ struct _TdAxisPlot {
   double from, to;            /* columns at the edges */
 };
 
-enum { TRIAL_PICKED, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdAxisPlot, td_axis_plot, GTK_TYPE_WIDGET)
 
 void
@@ -249,7 +246,7 @@ axis_plot_on_pressed (GtkGestureClick *gesture, int n, double x, double y, TdAxi
     }
   }
   if (picked != G_MAXUINT)
-    g_signal_emit (self, signals[TRIAL_PICKED], 0, picked);
+    g_signal_emit_by_name (self, "trial-picked", picked);
 }
 
 static void
@@ -269,7 +266,7 @@ td_axis_plot_class_init (TdAxisPlotClass *class)
   widget->snapshot = td_axis_plot_snapshot;
   widget->measure = td_axis_plot_measure;
   gtk_widget_class_set_accessible_role (widget, GTK_ACCESSIBLE_ROLE_IMG);
-  signals[TRIAL_PICKED] = td_signal_new (TD_TYPE_AXIS_PLOT, "trial-picked", 1, G_TYPE_UINT);
+  td_signal_new (class, "trial-picked", 1, G_TYPE_UINT);
 }
 
 static void

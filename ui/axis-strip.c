@@ -45,9 +45,6 @@ struct _TdAxisStrip {
   double centre_px;
 };
 
-enum { TAKEN, CLOSED, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdAxisStrip, td_axis_strip, GTK_TYPE_WIDGET)
 
 static void
@@ -340,7 +337,7 @@ axis_strip_on_wider (GtkButton *button, TdAxisStrip *self)
 static void
 axis_strip_on_close (GtkButton *button, TdAxisStrip *self)
 {
-  g_signal_emit (self, signals[CLOSED], 0);
+  g_signal_emit_by_name (self, "closed");
 }
 
 static void
@@ -348,7 +345,7 @@ axis_strip_on_clicked (GtkButton *button, TdAxisStrip *self)
 {
   const guint i = GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (button), "trial"));
 
-  g_signal_emit (self, signals[TAKEN], 0, self->shown->centres_px[i]);
+  g_signal_emit_by_name (self, "taken", self->shown->centres_px[i]);
 }
 
 /* ── Widget ── */
@@ -374,8 +371,8 @@ td_axis_strip_class_init (TdAxisStripClass *class)
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/axis-strip.ui");
   td_bind_children (widget, TdAxisStrip, box, heading, spinner, curve, tiles);
   td_bind_callbacks (widget, axis_strip_on_finer, axis_strip_on_wider, axis_strip_on_close);
-  signals[TAKEN] = td_signal_new (TD_TYPE_AXIS_STRIP, "taken", 1, G_TYPE_DOUBLE);
-  signals[CLOSED] = td_signal_new (TD_TYPE_AXIS_STRIP, "closed", 0);
+  td_signal_new (class, "taken", 1, G_TYPE_DOUBLE);
+  td_signal_new (class, "closed", 0);
 }
 
 static void

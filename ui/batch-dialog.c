@@ -41,9 +41,6 @@ struct _TdBatchDialog {
 };
 
 enum { CHOSEN, WATCHED };
-enum { ACCEPTED, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdBatchDialog, td_batch_dialog, ADW_TYPE_WINDOW)
 
 /* ── What is wrong ── */
@@ -607,7 +604,7 @@ batch_dialog_on_accept (GtkButton *button, TdBatchDialog *self)
   g_autoptr (TdRemoteJob) job = td_remote_job_new_batch (
       &batch, self->settings, &recipe, gtk_editable_get_text (GTK_EDITABLE (self->folder)),
       gtk_switch_get_active (self->overwrite));
-  g_signal_emit (self, signals[ACCEPTED], 0, job);
+  g_signal_emit_by_name (self, "accepted", job);
   gtk_window_close (GTK_WINDOW (self));
 }
 
@@ -642,7 +639,7 @@ td_batch_dialog_class_init (TdBatchDialogClass *class)
                      batch_dialog_on_add_folders, batch_dialog_on_add_all,
                      batch_dialog_on_choose_watch, batch_dialog_on_choose_folder,
                      batch_dialog_on_changed, batch_dialog_on_text);
-  signals[ACCEPTED] = td_signal_new (TD_TYPE_BATCH_DIALOG, "accepted", 1, G_TYPE_POINTER);
+  td_signal_new (class, "accepted", 1, G_TYPE_POINTER);
 }
 
 static void

@@ -23,8 +23,6 @@ struct _TdBatchScan {
 
 G_DEFINE_FINAL_TYPE (TdBatchScan, td_batch_scan, G_TYPE_OBJECT)
 
-static guint batch_scan_changed;
-
 static void
 td_batch_scan_finalize (GObject *object)
 {
@@ -36,7 +34,7 @@ static void
 td_batch_scan_class_init (TdBatchScanClass *class)
 {
   G_OBJECT_CLASS (class)->finalize = td_batch_scan_finalize;
-  batch_scan_changed = td_signal_new (TD_TYPE_BATCH_SCAN, "changed", 0);
+  td_signal_new (class, "changed", 0);
 }
 
 static void
@@ -62,7 +60,7 @@ batch_scan_take (TdBatchScan *self, const TdBatchRow *row)
     return;
   g_clear_pointer (&self->row, td_batch_row_free);
   self->row = td_batch_row_copy (row);
-  g_signal_emit (self, batch_scan_changed, 0);
+  g_signal_emit_by_name (self, "changed");
 }
 
 /* ── Texts ── */
@@ -188,9 +186,6 @@ struct _TdBatchWindow {
   GtkDropDown *order;
   GtkWidget *again, *stop, *save, *bar;
 };
-
-enum { AGAIN_REQUESTED, OPEN_REQUESTED, N_SIGNALS };
-static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdBatchWindow, td_batch_window, ADW_TYPE_WINDOW)
 
@@ -349,7 +344,7 @@ batch_window_on_jobs (GListModel *model, guint position, guint removed, guint ad
 static void
 batch_window_on_again (GtkButton *button, TdBatchWindow *self)
 {
-  g_signal_emit (self, signals[AGAIN_REQUESTED], 0, self->item);
+  g_signal_emit_by_name (self, "again-requested", self->item);
 }
 
 static void
@@ -365,7 +360,7 @@ batch_window_on_activate (GtkColumnView *table, guint position, TdBatchWindow *s
   g_autoptr (TdBatchScan) scan = g_list_model_get_item (model, position);
 
   if (scan && (scan->row->state == TD_BATCH_WRITTEN || scan->row->state == TD_BATCH_THERE))
-    g_signal_emit (self, signals[OPEN_REQUESTED], 0, scan->row->output);
+    g_signal_emit_by_name (self, "open-requested", scan->row->output);
 }
 
 char *
@@ -423,10 +418,8 @@ td_batch_window_class_init (TdBatchWindowClass *class)
   td_bind_children (widget, TdBatchWindow, table, status, order, again, stop, save, bar);
   td_bind_callbacks (widget, batch_window_on_again, batch_window_on_stop, batch_window_on_order,
                      batch_window_on_save, batch_window_on_activate);
-  signals[AGAIN_REQUESTED]
-      = td_signal_new (TD_TYPE_BATCH_WINDOW, "again-requested", 1, TD_TYPE_JOB_ITEM);
-  signals[OPEN_REQUESTED]
-      = td_signal_new (TD_TYPE_BATCH_WINDOW, "open-requested", 1, G_TYPE_STRING);
+  td_signal_new (class, "again-requested", 1, TD_TYPE_JOB_ITEM);
+  td_signal_new (class, "open-requested", 1, G_TYPE_STRING);
 }
 
 static void

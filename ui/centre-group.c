@@ -39,9 +39,6 @@ struct _TdCentreGroup {
   double middle; /* where a recipe without a centre stands: the file's, or the detector's middle */
 };
 
-enum { TRIALS_WANTED, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdCentreGroup, td_centre_group, TD_TYPE_RECIPE_GROUP)
 
 /* A detector on its side has no column of the axis. @reason (optional): why not. */
@@ -228,7 +225,7 @@ centre_group_want_trials (TdCentreGroup *self, const TdAxisResult *result)
     span[1] = td_centre_group_get_centre (self) + reach;
   }
   const double margin = MAX (0.1 * (span[1] - span[0]), LEAST_SPAN_PX / 2);
-  g_signal_emit (self, signals[TRIALS_WANTED], 0, span[0] - margin, span[1] + margin);
+  g_signal_emit_by_name (self, "trials-wanted", span[0] - margin, span[1] + margin);
 }
 
 /* The group takes what the methods agree about; else the person decides. Undo goes back either way.
@@ -386,8 +383,7 @@ td_centre_group_class_init (TdCentreGroupClass *class)
   TD_RECIPE_GROUP_CLASS (class)->show = td_centre_group_show;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/centre-group.ui");
   td_bind_children (widget, TdCentreGroup, spin, adjustment, slider_adjustment, slider, tilt);
-  signals[TRIALS_WANTED]
-      = td_signal_new (TD_TYPE_CENTRE_GROUP, "trials-wanted", 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
+  td_signal_new (class, "trials-wanted", 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
   td_bind_children (widget, TdCentreGroup, trials, find, reset, searching, search_label, search_bar,
                     found, answer, failed);
   td_bind_callbacks (widget, td_centre_group_find, centre_group_on_cancel, centre_group_take,

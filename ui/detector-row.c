@@ -26,9 +26,6 @@ struct _TdDetectorRow {
   gboolean showing;
 };
 
-enum { CHANGED, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdDetectorRow, td_detector_row, ADW_TYPE_EXPANDER_ROW)
 
 static guint
@@ -61,7 +58,7 @@ static void
 detector_row_on_number_changed (TdNumberRow *row, double value, TdDetectorRow *self)
 {
   if (!self->showing)
-    g_signal_emit (self, signals[CHANGED], 0);
+    g_signal_emit_by_name (self, "changed");
 }
 
 static void
@@ -73,7 +70,7 @@ detector_row_on_whole_clicked (GtkButton *button, TdDetectorRow *self)
   for (guint i = 0; i < N_NUMBERS; i++)
     td_number_row_set_value (self->numbers[i], whole[i]);
   self->showing = FALSE;
-  g_signal_emit (self, signals[CHANGED], 0);
+  g_signal_emit_by_name (self, "changed");
 }
 
 /* ── Showing ── */
@@ -138,7 +135,7 @@ td_detector_row_show (TdDetectorRow *self, const TdScanFacts *facts, const TdRec
 static void
 td_detector_row_class_init (TdDetectorRowClass *class)
 {
-  signals[CHANGED] = td_signal_new (TD_TYPE_DETECTOR_ROW, "changed", 0);
+  td_signal_new (class, "changed", 0);
 }
 
 static void

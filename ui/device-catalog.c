@@ -8,9 +8,6 @@ struct _TdDeviceCatalog {
   GPtrArray *entries;
 };
 
-enum { LOADED, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdDeviceCatalog, td_device_catalog, G_TYPE_OBJECT)
 
 static void
@@ -26,7 +23,7 @@ on_listed (GObject *source, GAsyncResult *result, gpointer user)
 
   self->entries = g_task_propagate_pointer (G_TASK (result), NULL);
   if (self->entries)
-    g_signal_emit (self, signals[LOADED], 0);
+    g_signal_emit_by_name (self, "loaded");
 }
 
 TdDeviceCatalog *
@@ -59,7 +56,7 @@ static void
 td_device_catalog_class_init (TdDeviceCatalogClass *class)
 {
   G_OBJECT_CLASS (class)->finalize = td_device_catalog_finalize;
-  signals[LOADED] = td_signal_new (TD_TYPE_DEVICE_CATALOG, "loaded", 0);
+  td_signal_new (class, "loaded", 0);
 }
 
 static void

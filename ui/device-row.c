@@ -13,9 +13,6 @@ struct _TdDeviceRow {
   gboolean filling;
 };
 
-enum { PICKED, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdDeviceRow, td_device_row, ADW_TYPE_COMBO_ROW)
 
 static void
@@ -63,7 +60,7 @@ device_row_on_selected (GObject *object, GParamSpec *property, gpointer user)
     return;
   g_free (self->selected);
   self->selected = g_strdup (g_ptr_array_index (self->ids, i));
-  g_signal_emit (self, signals[PICKED], 0, self->selected);
+  g_signal_emit_by_name (self, "picked", self->selected);
 }
 
 void
@@ -90,7 +87,7 @@ static void
 td_device_row_class_init (TdDeviceRowClass *class)
 {
   G_OBJECT_CLASS (class)->finalize = td_device_row_finalize;
-  signals[PICKED] = td_signal_new (TD_TYPE_DEVICE_ROW, "picked", 1, G_TYPE_STRING);
+  td_signal_new (class, "picked", 1, G_TYPE_STRING);
 }
 
 static void

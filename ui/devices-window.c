@@ -34,9 +34,6 @@ struct _TdDevicesWindow {
   gboolean filling;
 };
 
-enum { PICKED, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdDevicesWindow, td_devices_window, ADW_TYPE_WINDOW)
 
 /* ── The preview's time ── */
@@ -121,7 +118,7 @@ devices_window_pick (TdDevicesWindow *self, GPtrArray *ids)
   g_autofree char *text = ids->len > 1 ? g_strjoinv (",", (char **) ids->pdata) : g_strdup ("auto");
 
   td_devices_window_set_devices (self, text);
-  g_signal_emit (self, signals[PICKED], 0, text);
+  g_signal_emit_by_name (self, "picked", text);
 }
 
 /* @first: @id goes before the others; else it is put at the end, or taken out. */
@@ -404,7 +401,7 @@ td_devices_window_class_init (TdDevicesWindowClass *class)
   G_OBJECT_CLASS (class)->finalize = td_devices_window_finalize;
   gtk_widget_class_add_binding_action (GTK_WIDGET_CLASS (class), GDK_KEY_Escape, 0, "window.close",
                                        NULL);
-  signals[PICKED] = td_signal_new (TD_TYPE_DEVICES_WINDOW, "picked", 1, G_TYPE_STRING);
+  td_signal_new (class, "picked", 1, G_TYPE_STRING);
 }
 
 static void

@@ -15,9 +15,6 @@ struct _TdFileRow {
   char *path;
 };
 
-enum { CHOSEN, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdFileRow, td_file_row, ADW_TYPE_ACTION_ROW)
 
 /* ── Choosing ── */
@@ -25,7 +22,7 @@ G_DEFINE_FINAL_TYPE (TdFileRow, td_file_row, ADW_TYPE_ACTION_ROW)
 static void
 file_row_take (const char *path, gpointer user)
 {
-  g_signal_emit (user, signals[CHOSEN], 0, path);
+  g_signal_emit_by_name (user, "chosen", path);
 }
 
 static void
@@ -59,7 +56,7 @@ on_choose_folder (GtkButton *button, TdFileRow *self)
 static void
 on_clear (GtkButton *button, TdFileRow *self)
 {
-  g_signal_emit (self, signals[CHOSEN], 0, NULL);
+  g_signal_emit_by_name (self, "chosen", NULL);
 }
 
 static gboolean
@@ -128,7 +125,7 @@ static void
 td_file_row_class_init (TdFileRowClass *class)
 {
   G_OBJECT_CLASS (class)->finalize = td_file_row_finalize;
-  signals[CHOSEN] = td_signal_new (TD_TYPE_FILE_ROW, "chosen", 1, G_TYPE_STRING);
+  td_signal_new (class, "chosen", 1, G_TYPE_STRING);
 }
 
 static void

@@ -21,9 +21,6 @@ struct _TdHistogram {
   char units[16];
 };
 
-enum { RANGE_CHANGED, AUTO_REQUESTED, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdHistogram, td_histogram, GTK_TYPE_WIDGET)
 
 static void
@@ -61,7 +58,7 @@ histogram_change_range (TdHistogram *self, double low, double high)
   self->high = high;
   histogram_update_ends (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
-  g_signal_emit (self, signals[RANGE_CHANGED], 0, low, high);
+  g_signal_emit_by_name (self, "range-changed", low, high);
 }
 
 /* ── Drawing ── */
@@ -225,7 +222,7 @@ static void
 histogram_on_pressed (GtkGestureClick *gesture, int n, double x, double y, TdHistogram *self)
 {
   if (n == 2)
-    g_signal_emit (self, signals[AUTO_REQUESTED], 0);
+    g_signal_emit_by_name (self, "auto-requested");
 }
 
 static gboolean
@@ -296,9 +293,8 @@ td_histogram_class_init (TdHistogramClass *class)
   widget->measure = td_histogram_measure;
   gtk_widget_class_set_css_name (widget, "histogram");
   gtk_widget_class_set_accessible_role (widget, GTK_ACCESSIBLE_ROLE_GROUP);
-  signals[RANGE_CHANGED]
-      = td_signal_new (TD_TYPE_HISTOGRAM, "range-changed", 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
-  signals[AUTO_REQUESTED] = td_signal_new (TD_TYPE_HISTOGRAM, "auto-requested", 0);
+  td_signal_new (class, "range-changed", 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
+  td_signal_new (class, "auto-requested", 0);
 }
 
 static void

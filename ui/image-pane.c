@@ -42,9 +42,6 @@ struct _TdImagePane {
 
 #define SPINNER_AFTER_MS 120 /* what comes sooner needs no spinner, and no drawing of one */
 
-enum { ENLARGE_TOGGLED, OPTION_TOGGLED, CONTRAST_CHANGED, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdImagePane, td_image_pane, GTK_TYPE_WIDGET)
 
 /* ── Contrast ── */
@@ -54,7 +51,7 @@ image_pane_show_range (TdImagePane *self, double low, double high)
 {
   td_slice_view_set_range (self->view, low, high);
   td_histogram_set_range (self->histogram, low, high);
-  g_signal_emit (self, signals[CONTRAST_CHANGED], 0, low, high);
+  g_signal_emit_by_name (self, "contrast-changed", low, high);
 }
 
 static void
@@ -575,7 +572,7 @@ static void
 image_pane_on_option (GSimpleAction *action, GVariant *state, gpointer user)
 {
   g_simple_action_set_state (action, state);
-  g_signal_emit (user, signals[OPTION_TOGGLED], 0, g_variant_get_boolean (state));
+  g_signal_emit_by_name (user, "option-toggled", g_variant_get_boolean (state));
 }
 
 static void
@@ -585,7 +582,7 @@ on_enlarge_toggled (GtkToggleButton *button, TdImagePane *self)
 
   gtk_button_set_icon_name (GTK_BUTTON (button),
                             enlarged ? "view-restore-symbolic" : "view-fullscreen-symbolic");
-  g_signal_emit (self, signals[ENLARGE_TOGGLED], 0, enlarged);
+  g_signal_emit_by_name (self, "enlarge-toggled", enlarged);
 }
 
 static void
@@ -617,11 +614,9 @@ td_image_pane_class_init (TdImagePaneClass *class)
   td_bind_callbacks (widget, on_query_tooltip, on_pointed, on_measured, on_range_changed,
                      image_pane_update_profile, on_histogram_range, on_auto_requested,
                      on_enlarge_toggled);
-  signals[ENLARGE_TOGGLED]
-      = td_signal_new (TD_TYPE_IMAGE_PANE, "enlarge-toggled", 1, G_TYPE_BOOLEAN);
-  signals[OPTION_TOGGLED] = td_signal_new (TD_TYPE_IMAGE_PANE, "option-toggled", 1, G_TYPE_BOOLEAN);
-  signals[CONTRAST_CHANGED]
-      = td_signal_new (TD_TYPE_IMAGE_PANE, "contrast-changed", 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
+  td_signal_new (class, "enlarge-toggled", 1, G_TYPE_BOOLEAN);
+  td_signal_new (class, "option-toggled", 1, G_TYPE_BOOLEAN);
+  td_signal_new (class, "contrast-changed", 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
 }
 
 static void

@@ -27,9 +27,6 @@ struct _TdJobItem {
   TdRecipe recipe; /* of a volume that was opened */
 };
 
-enum { CHANGED, SLICES, ENDED, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdJobItem, td_job_item, G_TYPE_OBJECT)
 
 /* ── Following ── */
@@ -43,8 +40,8 @@ job_item_end (TdJobItem *self, TdJobState state, const char *error)
   self->state = state;
   g_free (self->error);
   self->error = g_strdup (error);
-  g_signal_emit (self, signals[CHANGED], 0);
-  g_signal_emit (self, signals[ENDED], 0);
+  g_signal_emit_by_name (self, "changed");
+  g_signal_emit_by_name (self, "ended");
 }
 
 /* A job that was asked for is launched, even if the window is closed meanwhile. */
@@ -108,7 +105,7 @@ job_item_poll_remote (gpointer user)
   const TdJobState state = job_item_state_of (self->facts.state);
   if (over && td_job_item_ended (self)) { /* it had ended when it was found */
     self->poll = 0;
-    g_signal_emit (self, signals[CHANGED], 0);
+    g_signal_emit_by_name (self, "changed");
     return G_SOURCE_REMOVE;
   }
   if (over) {
@@ -123,8 +120,8 @@ job_item_poll_remote (gpointer user)
   }
   if (!td_job_item_ended (self))
     self->state = state == TD_JOB_RUNNING ? TD_JOB_RUNNING : TD_JOB_WAITING;
-  g_signal_emit (self, signals[CHANGED], 0);
-  g_signal_emit (self, signals[SLICES], 0);
+  g_signal_emit_by_name (self, "changed");
+  g_signal_emit_by_name (self, "slices");
   return G_SOURCE_CONTINUE;
 }
 
@@ -323,7 +320,7 @@ td_job_item_cancel (TdJobItem *self)
   if (!self->follower)
     return;
   td_remote_follower_ask (self->follower, TD_REMOTE_CANCEL);
-  g_signal_emit (self, signals[CHANGED], 0);
+  g_signal_emit_by_name (self, "changed");
 }
 
 gboolean
@@ -509,11 +506,10 @@ td_job_item_finalize (GObject *object)
 static void
 td_job_item_class_init (TdJobItemClass *class)
 {
-  static const char *const names[N_SIGNALS] = { "changed", "slices", "ended" };
-
   G_OBJECT_CLASS (class)->finalize = td_job_item_finalize;
-  for (guint i = 0; i < N_SIGNALS; i++)
-    signals[i] = td_signal_new (TD_TYPE_JOB_ITEM, names[i], 0);
+  td_signal_new (class, "changed", 0);
+  td_signal_new (class, "slices", 0);
+  td_signal_new (class, "ended", 0);
 }
 
 static void

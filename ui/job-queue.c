@@ -8,15 +8,12 @@ struct _TdJobQueue {
   GListStore *items;
 };
 
-enum { ENDED, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdJobQueue, td_job_queue, G_TYPE_OBJECT)
 
 static void
 on_ended (TdJobItem *item, TdJobQueue *self)
 {
-  g_signal_emit (self, signals[ENDED], 0, item);
+  g_signal_emit_by_name (self, "ended", item);
 }
 
 void
@@ -57,7 +54,7 @@ static void
 td_job_queue_class_init (TdJobQueueClass *class)
 {
   G_OBJECT_CLASS (class)->finalize = td_job_queue_finalize;
-  signals[ENDED] = td_signal_new (TD_TYPE_JOB_QUEUE, "ended", 1, TD_TYPE_JOB_ITEM);
+  td_signal_new (class, "ended", 1, TD_TYPE_JOB_ITEM);
 }
 
 static void

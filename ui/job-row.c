@@ -291,7 +291,7 @@ td_job_row_class_init (TdJobRowClass *class)
                     first, recipe, log, show, folder, finish, cancel, dismiss, parts, buttons);
   td_bind_callbacks (widget, job_row_on_request, on_folder, job_row_on_log, job_row_on_first,
                      on_finish, job_row_on_cancel);
-  requested = td_signal_new (TD_TYPE_JOB_ROW, "requested", 1, TD_TYPE_JOB_ITEM);
+  requested = td_signal_new (class, "requested", 1, TD_TYPE_JOB_ITEM);
 }
 
 static void

@@ -122,8 +122,8 @@ td_jobs_window_class_init (TdJobsWindowClass *class)
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/jobs-window.ui");
   td_bind_children (widget, TdJobsWindow, stack, list, pause);
   td_bind_callbacks (widget, jobs_window_on_pause, jobs_window_on_batch);
-  td_signal_new (TD_TYPE_JOBS_WINDOW, "batch-requested", 0);
-  requested = td_signal_new (TD_TYPE_JOBS_WINDOW, "requested", 1, TD_TYPE_JOB_ITEM);
+  td_signal_new (class, "batch-requested", 0);
+  requested = td_signal_new (class, "requested", 1, TD_TYPE_JOB_ITEM);
 }
 
 static void

@@ -17,9 +17,6 @@ struct _TdLabBlind {
   char *names[2];
 };
 
-enum { BEGIN_REQUESTED, SHOWN, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdLabBlind, td_lab_blind, GTK_TYPE_WIDGET)
 
 const char *
@@ -36,10 +33,10 @@ lab_blind_show (TdLabBlind *self)
   const char *title = td_lab_blind_title (self);
 
   if (self->running)
-    g_signal_emit (self, signals[SHOWN], 0,
-                   *title == 'A'   ? 0
-                   : *title == 'B' ? 1
-                                   : (int) self->abx.x_is_b);
+    g_signal_emit_by_name (self, "shown",
+                           *title == 'A'   ? 0
+                           : *title == 'B' ? 1
+                                           : (int) self->abx.x_is_b);
 }
 
 static void
@@ -100,7 +97,7 @@ lab_blind_on_begin (GtkButton *button, TdLabBlind *self)
   if (self->running)
     td_lab_blind_end (self);
   else
-    g_signal_emit (self, signals[BEGIN_REQUESTED], 0);
+    g_signal_emit_by_name (self, "begin-requested");
 }
 
 static void
@@ -149,7 +146,7 @@ td_lab_blind_end (TdLabBlind *self)
     return;
   lab_blind_set_running (self, FALSE);
   lab_blind_invite (self);
-  g_signal_emit (self, signals[SHOWN], 0, -1);
+  g_signal_emit_by_name (self, "shown", -1);
 }
 
 static void
@@ -174,8 +171,8 @@ td_lab_blind_class_init (TdLabBlindClass *class)
                     begin);
   td_bind_callbacks (widget, lab_blind_on_show, lab_blind_on_is_a, lab_blind_on_is_b,
                      lab_blind_on_begin);
-  signals[BEGIN_REQUESTED] = td_signal_new (TD_TYPE_LAB_BLIND, "begin-requested", 0);
-  signals[SHOWN] = td_signal_new (TD_TYPE_LAB_BLIND, "shown", 1, G_TYPE_INT);
+  td_signal_new (class, "begin-requested", 0);
+  td_signal_new (class, "shown", 1, G_TYPE_INT);
 }
 
 static void

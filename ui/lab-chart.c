@@ -17,9 +17,6 @@ struct _TdLabChart {
   guint at_series, at_point;
 };
 
-enum { PICKED, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdLabChart, td_lab_chart, GTK_TYPE_WIDGET)
 
 /* The area that the axes enclose. Letters decide what is left for it. */
@@ -357,7 +354,7 @@ lab_chart_on_click (GtkGestureClick *click, int n, double x, double y, TdLabChar
     return;
   const TdLabSeries *series = self->plot->series->pdata[self->at_series];
   if (series->dots)
-    g_signal_emit (self, signals[PICKED], 0, self->at_series);
+    g_signal_emit_by_name (self, "picked", self->at_series);
 }
 
 void
@@ -416,7 +413,7 @@ td_lab_chart_class_init (TdLabChartClass *class)
   widget->measure = td_lab_chart_measure;
   gtk_widget_class_set_css_name (widget, "labchart");
   gtk_widget_class_set_accessible_role (widget, GTK_ACCESSIBLE_ROLE_IMG);
-  signals[PICKED] = td_signal_new (TD_TYPE_LAB_CHART, "picked", 1, G_TYPE_UINT);
+  td_signal_new (class, "picked", 1, G_TYPE_UINT);
 }
 
 static void

@@ -26,9 +26,6 @@ struct _TdLabEditor {
   GStrv values[N_OPTIONS]; /* of a chooser's lines; the first is "": as the recipe */
 };
 
-enum { APPLIED, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdLabEditor, td_lab_editor, GTK_TYPE_POPOVER)
 
 /* ── Choosers ── */
@@ -152,7 +149,7 @@ lab_editor_on_apply (GtkButton *button, TdLabEditor *self)
 {
   g_autofree char *text = lab_editor_text (self);
 
-  g_signal_emit (self, signals[APPLIED], 0, text);
+  g_signal_emit_by_name (self, "applied", text);
 }
 
 static void
@@ -217,7 +214,7 @@ td_lab_editor_class_init (TdLabEditorClass *class)
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/lab-editor.ui");
   td_bind_children (widget, TdLabEditor, form, problem, apply);
   gtk_widget_class_bind_template_callback (widget, lab_editor_on_apply);
-  signals[APPLIED] = td_signal_new (TD_TYPE_LAB_EDITOR, "applied", 1, G_TYPE_STRING);
+  td_signal_new (class, "applied", 1, G_TYPE_STRING);
 }
 
 static void

@@ -53,9 +53,6 @@ struct _TdLabPictures {
   TdSliceReadout readout;
 };
 
-enum { LINE_DRAWN, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdLabPictures, td_lab_pictures, GTK_TYPE_WIDGET)
 
 static gboolean
@@ -508,7 +505,7 @@ lab_pictures_drag (GtkGestureDrag *drag, double dx, double dy, TdLabPictures *se
   self->has_line = TRUE;
   gtk_widget_queue_draw (GTK_WIDGET (self->line_area));
   if (end)
-    g_signal_emit (self, signals[LINE_DRAWN], 0, self->drag[0], self->drag[1], at[0], at[1]);
+    g_signal_emit_by_name (self, "line-drawn", self->drag[0], self->drag[1], at[0], at[1]);
 }
 
 static void
@@ -886,8 +883,8 @@ td_lab_pictures_class_init (TdLabPicturesClass *class)
                     grid, single, wipe, difference, in_noise, draw_line, link, choose_a, choose_b);
   td_bind_callbacks (widget, lab_pictures_on_mode, lab_pictures_on_pair, lab_pictures_on_link,
                      lab_pictures_on_draw_line);
-  signals[LINE_DRAWN] = td_signal_new (TD_TYPE_LAB_PICTURES, "line-drawn", 4, G_TYPE_DOUBLE,
-                                       G_TYPE_DOUBLE, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
+  td_signal_new (class, "line-drawn", 4, G_TYPE_DOUBLE, G_TYPE_DOUBLE, G_TYPE_DOUBLE,
+                 G_TYPE_DOUBLE);
 }
 
 static void

@@ -50,9 +50,6 @@ struct _TdLabView {
   TdLabNews *news;
 };
 
-enum { TAKE_REQUESTED, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdLabView, td_lab_view, GTK_TYPE_WIDGET)
 
 static TdLabVariant *
@@ -491,7 +488,7 @@ lab_view_use (TdLabView *self, guint index)
   recipe.row_first = self->rows[0];
   recipe.row_end = self->rows[1];
   memcpy (recipe.region, base->region, sizeof recipe.region);
-  g_signal_emit (self, signals[TAKE_REQUESTED], 0, &recipe);
+  g_signal_emit_by_name (self, "take-requested", &recipe);
 }
 
 static void
@@ -936,7 +933,7 @@ td_lab_view_class_init (TdLabViewClass *class)
                     go_on, figures);
   td_bind_callbacks (widget, lab_view_on_line_drawn, lab_view_use, lab_view_on_blind_begin,
                      lab_view_on_blind_shown);
-  signals[TAKE_REQUESTED] = td_signal_new (TD_TYPE_LAB_VIEW, "take-requested", 1, G_TYPE_POINTER);
+  td_signal_new (class, "take-requested", 1, G_TYPE_POINTER);
 }
 
 static void

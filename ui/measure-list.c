@@ -37,9 +37,6 @@ struct _TdMeasureList {
   Item *plotted; /* NULL: no line */
 };
 
-enum { CHANGED, SHOWN, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdMeasureList, td_measure_list, GTK_TYPE_WIDGET)
 
 static void
@@ -161,7 +158,7 @@ static void
 measure_list_changed (TdMeasureList *self)
 {
   gtk_widget_set_visible (GTK_WIDGET (self->rows), self->items->len > 0);
-  g_signal_emit (self, signals[CHANGED], 0);
+  g_signal_emit_by_name (self, "changed");
 }
 
 static void
@@ -181,7 +178,7 @@ measure_list_on_activated (AdwActionRow *row, Item *item)
 {
   if (item->profile)
     measure_list_plot (item->list, item);
-  g_signal_emit (item->list, signals[SHOWN], 0, (int) item->axis, item->at);
+  g_signal_emit_by_name (item->list, "shown", (int) item->axis, item->at);
 }
 
 static void
@@ -379,8 +376,8 @@ td_measure_list_class_init (TdMeasureListClass *class)
   G_OBJECT_CLASS (class)->dispose = td_measure_list_dispose;
   G_OBJECT_CLASS (class)->finalize = td_measure_list_finalize;
   gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (class), GTK_TYPE_BIN_LAYOUT);
-  signals[CHANGED] = td_signal_new (TD_TYPE_MEASURE_LIST, "changed", 0, G_TYPE_NONE);
-  signals[SHOWN] = td_signal_new (TD_TYPE_MEASURE_LIST, "shown", 2, G_TYPE_INT, G_TYPE_UINT);
+  td_signal_new (class, "changed", 0, G_TYPE_NONE);
+  td_signal_new (class, "shown", 2, G_TYPE_INT, G_TYPE_UINT);
 }
 
 static void

@@ -10,9 +10,6 @@ struct _TdNumberRow {
   GtkSpinButton *spin;
 };
 
-enum { CHANGED, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdNumberRow, td_number_row, ADW_TYPE_ACTION_ROW)
 
 static int
@@ -53,13 +50,13 @@ td_ignore_scroll (GtkWidget *widget)
 static void
 on_value_changed (GtkSpinButton *spin, TdNumberRow *self)
 {
-  g_signal_emit (self, signals[CHANGED], 0, gtk_spin_button_get_value (spin));
+  g_signal_emit_by_name (self, "changed", gtk_spin_button_get_value (spin));
 }
 
 static void
 td_number_row_class_init (TdNumberRowClass *class)
 {
-  signals[CHANGED] = td_signal_new (TD_TYPE_NUMBER_ROW, "changed", 1, G_TYPE_DOUBLE);
+  td_signal_new (class, "changed", 1, G_TYPE_DOUBLE);
 }
 
 static void

@@ -19,9 +19,6 @@ struct _TdOpenDialog {
   GtkSwitch *sinograms, *external;
 };
 
-enum { ACCEPTED, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdOpenDialog, td_open_dialog, ADW_TYPE_WINDOW)
 
 /* What the samples are, as statements have it, in the order of the choices. */
@@ -84,7 +81,7 @@ open_dialog_accept (TdOpenDialog *self)
   statement->pixel_mm = td_number_row_get_value (self->pixel);
   statement->source_axis_mm = td_number_row_get_value (self->source_axis);
   statement->source_detector_mm = td_number_row_get_value (self->source_detector);
-  g_signal_emit (self, signals[ACCEPTED], 0, statement);
+  g_signal_emit_by_name (self, "accepted", statement);
   gtk_window_destroy (GTK_WINDOW (self));
 }
 
@@ -104,7 +101,7 @@ td_open_dialog_class_init (TdOpenDialogClass *class)
                     external);
   td_bind_callbacks (widget, open_dialog_accept, open_dialog_on_chosen, on_angle_file,
                      on_angles_changed);
-  signals[ACCEPTED] = td_signal_new (TD_TYPE_OPEN_DIALOG, "accepted", 1, G_TYPE_POINTER);
+  td_signal_new (class, "accepted", 1, G_TYPE_POINTER);
 }
 
 static void

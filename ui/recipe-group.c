@@ -31,9 +31,6 @@ typedef struct {
   GArray *bindings;
 } TdRecipeGroupPrivate;
 
-enum { EDITED, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_TYPE_WITH_PRIVATE (TdRecipeGroup, td_recipe_group, ADW_TYPE_PREFERENCES_GROUP)
 
 static void
@@ -398,7 +395,7 @@ td_recipe_group_commit (TdRecipeGroup *self, const char *key)
   TdRecipeGroupPrivate *priv = td_recipe_group_get_instance_private (self);
   TdRecipe recipe = priv->recipe;
 
-  g_signal_emit (self, signals[EDITED], 0, &recipe, key);
+  g_signal_emit_by_name (self, "edited", &recipe, key);
 }
 
 static void
@@ -414,8 +411,7 @@ static void
 td_recipe_group_class_init (TdRecipeGroupClass *class)
 {
   G_OBJECT_CLASS (class)->finalize = td_recipe_group_finalize;
-  signals[EDITED]
-      = td_signal_new (TD_TYPE_RECIPE_GROUP, "edited", 2, G_TYPE_POINTER, G_TYPE_STRING);
+  td_signal_new (class, "edited", 2, G_TYPE_POINTER, G_TYPE_STRING);
 }
 
 static void

@@ -25,15 +25,12 @@ struct _TdRecipePanel {
   gboolean seen;       /* and it is looked at */
 };
 
-enum { BEFORE, NEXT_CHANGED, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdRecipePanel, td_recipe_panel, GTK_TYPE_WIDGET)
 
 static void
 recipe_panel_on_before (TdStepsGroup *steps, const char *step, TdRecipePanel *self)
 {
-  g_signal_emit (self, signals[BEFORE], 0, step);
+  g_signal_emit_by_name (self, "before", step);
 }
 
 /* ── What comes next ── */
@@ -115,7 +112,7 @@ recipe_panel_show_next (TdRecipePanel *self)
   recipe_panel_show_button (self);
   recipe_panel_show_busy (self);
   if (self->next != old)
-    g_signal_emit (self, signals[NEXT_CHANGED], 0);
+    g_signal_emit_by_name (self, "next-changed");
 }
 
 /* The step comes to the top of the panel, with what is found there. */
@@ -159,7 +156,7 @@ td_recipe_panel_set_volume (TdRecipePanel *self, gboolean has, gboolean seen)
   self->has_volume = has;
   self->seen = seen;
   recipe_panel_show_next (self);
-  g_signal_emit (self, signals[NEXT_CHANGED], 0);
+  g_signal_emit_by_name (self, "next-changed");
 }
 
 /* While the axis is searched for nothing comes next, and what is grey keeps no focus. */
@@ -319,8 +316,8 @@ td_recipe_panel_class_init (TdRecipePanelClass *class)
   for (guint i = 0; i < TD_N_FLOW; i++)
     gtk_widget_class_bind_template_child_full (widget, heading_names[i], FALSE, 0);
   td_bind_callbacks (widget, recipe_panel_on_before, td_recipe_panel_do_next);
-  signals[NEXT_CHANGED] = td_signal_new (TD_TYPE_RECIPE_PANEL, "next-changed", 0);
-  signals[BEFORE] = td_signal_new (TD_TYPE_RECIPE_PANEL, "before", 1, G_TYPE_STRING);
+  td_signal_new (class, "next-changed", 0);
+  td_signal_new (class, "before", 1, G_TYPE_STRING);
 }
 
 /* Groups of rows that their fields' table describes. */

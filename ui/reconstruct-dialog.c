@@ -64,9 +64,6 @@ struct _TdReconstructDialog {
   gboolean filling;  /* also while what files say is looked for */
 };
 
-enum { ACCEPTED, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdReconstructDialog, td_reconstruct_dialog, ADW_TYPE_WINDOW)
 
 TdClusterProfile *
@@ -452,7 +449,7 @@ on_accept (GtkButton *button, TdReconstructDialog *self)
   g_autofree char *output = g_strdup (gtk_editable_get_text (GTK_EDITABLE (self->path)));
   TdRecipe recipe = self->recipe;
 
-  g_signal_emit (self, signals[ACCEPTED], 0, &recipe, output);
+  g_signal_emit_by_name (self, "accepted", &recipe, output);
   gtk_window_close (GTK_WINDOW (self));
 }
 
@@ -630,8 +627,7 @@ td_reconstruct_dialog_class_init (TdReconstructDialogClass *class)
                     range_auto, low, high, plan, each_device, spinner, problem);
   td_bind_callbacks (widget, on_accept, reconstruct_dialog_on_choose, on_path_changed,
                      on_format_changed, reconstruct_dialog_collect);
-  signals[ACCEPTED]
-      = td_signal_new (TD_TYPE_RECONSTRUCT_DIALOG, "accepted", 2, G_TYPE_POINTER, G_TYPE_STRING);
+  td_signal_new (class, "accepted", 2, G_TYPE_POINTER, G_TYPE_STRING);
 }
 
 void

@@ -67,18 +67,6 @@ struct _TdScanView {
   double drag_centre; /* the axis as it began */
 };
 
-enum {
-  NUDGE_CENTRE,
-  CENTRE_MOVED,
-  REGION_DRAWN,
-  CROP_DRAWN,
-  ROW_CHANGED,
-  SLICE_SHOWN,
-  NO_GL,
-  N_SIGNALS
-};
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdScanView, td_scan_view, GTK_TYPE_WIDGET)
 
 static void
@@ -629,7 +617,7 @@ scan_view_show_slice (TdScanView *self, const TdPreviewResult *result)
   td_image_pane_set_image (self->slice, result->image);
   show_lines (self);
   td_image_pane_set_subtitle (self->slice, subtitle);
-  g_signal_emit (self, signals[SLICE_SHOWN], 0, result->coarse);
+  g_signal_emit_by_name (self, "slice-shown", result->coarse);
 }
 
 /* ── Iterations, once the filtered slice is there ── */
@@ -784,7 +772,7 @@ scan_view_set_row (TdScanView *self, guint row)
   show_titles (self);
   request_sinogram (self);
   scan_view_request_slice (self);
-  g_signal_emit (self, signals[ROW_CHANGED], 0, row);
+  g_signal_emit_by_name (self, "row-changed", row);
 }
 
 guint
@@ -884,7 +872,7 @@ on_sinogram_nudged (TdSliceView *view, int dx, int dy, gboolean fine, TdScanView
 static void
 scan_view_move_axis (TdScanView *self, double centre_px, double tilt_deg, guint drag)
 {
-  g_signal_emit (self, signals[CENTRE_MOVED], 0, round (centre_px * 100) / 100, tilt_deg, drag);
+  g_signal_emit_by_name (self, "centre-moved", round (centre_px * 100) / 100, tilt_deg, drag);
 }
 
 /* The line is the axis at this row; the recipe's centre is that of the middle row. */
@@ -942,7 +930,7 @@ scan_view_on_shifted (TdSliceView *view, int dx, int dy, gboolean fine, TdScanVi
   if (!self->scan || !self->has_recipe)
     return;
   if (dx != 0)
-    g_signal_emit (self, signals[NUDGE_CENTRE], 0, dx * (fine ? NUDGE_FINE_PX : NUDGE_PX));
+    g_signal_emit_by_name (self, "nudge-centre", dx * (fine ? NUDGE_FINE_PX : NUDGE_PX));
   else if (view == td_image_pane_view (self->projection) && scan_view_tilt_rows (self, rows))
     scan_view_move_axis (self, scan_view_axis (self).centre_px,
                          CLAMP (self->recipe.tilt_deg + dy * (fine ? TILT_FINE_DEG : TILT_DEG),
@@ -954,7 +942,7 @@ static void
 on_slice_nudged (TdSliceView *view, int dx, int dy, gboolean fine, TdScanView *self)
 {
   if (dx != 0)
-    g_signal_emit (self, signals[NUDGE_CENTRE], 0, dx * (fine ? NUDGE_FINE_PX : NUDGE_PX));
+    g_signal_emit_by_name (self, "nudge-centre", dx * (fine ? NUDGE_FINE_PX : NUDGE_PX));
   else
     move_row (self, (double) self->row + dy);
 }
@@ -963,21 +951,21 @@ static void
 on_slice_region (TdSliceView *view, double x, double y, double width, double height,
                  TdScanView *self)
 {
-  g_signal_emit (self, signals[REGION_DRAWN], 0, (int) x, (int) y, (int) width, (int) height);
+  g_signal_emit_by_name (self, "region-drawn", (int) x, (int) y, (int) width, (int) height);
 }
 
 static void
 on_projection_region (TdSliceView *view, double x, double y, double width, double height,
                       TdScanView *self)
 {
-  g_signal_emit (self, signals[CROP_DRAWN], 0, (int) x, (int) y, (int) width, (int) height);
+  g_signal_emit_by_name (self, "crop-drawn", (int) x, (int) y, (int) width, (int) height);
 }
 
 static void
 scan_view_on_no_gl (TdSliceView *view, const char *reason, TdScanView *self)
 {
   if (!self->told_no_gl)
-    g_signal_emit (self, signals[NO_GL], 0, reason);
+    g_signal_emit_by_name (self, "no-gl", reason);
   self->told_no_gl = TRUE;
 }
 
@@ -1161,16 +1149,13 @@ td_scan_view_class_init (TdScanViewClass *class)
                     opposite_button, row_footer, view_adjustment, row_adjustment);
   td_bind_callbacks (widget, on_enlarge, on_opposite_toggled, on_view_slider, on_row_slider,
                      on_corrected_toggled, on_prepared_toggled);
-  signals[CENTRE_MOVED] = td_signal_new (TD_TYPE_SCAN_VIEW, "centre-moved", 3, G_TYPE_DOUBLE,
-                                         G_TYPE_DOUBLE, G_TYPE_UINT);
-  signals[NUDGE_CENTRE] = td_signal_new (TD_TYPE_SCAN_VIEW, "nudge-centre", 1, G_TYPE_DOUBLE);
-  signals[REGION_DRAWN] = td_signal_new (TD_TYPE_SCAN_VIEW, "region-drawn", 4, G_TYPE_INT,
-                                         G_TYPE_INT, G_TYPE_INT, G_TYPE_INT);
-  signals[CROP_DRAWN] = td_signal_new (TD_TYPE_SCAN_VIEW, "crop-drawn", 4, G_TYPE_INT, G_TYPE_INT,
-                                       G_TYPE_INT, G_TYPE_INT);
-  signals[ROW_CHANGED] = td_signal_new (TD_TYPE_SCAN_VIEW, "row-changed", 1, G_TYPE_UINT);
-  signals[SLICE_SHOWN] = td_signal_new (TD_TYPE_SCAN_VIEW, "slice-shown", 1, G_TYPE_BOOLEAN);
-  signals[NO_GL] = td_signal_new (TD_TYPE_SCAN_VIEW, "no-gl", 1, G_TYPE_STRING);
+  td_signal_new (class, "centre-moved", 3, G_TYPE_DOUBLE, G_TYPE_DOUBLE, G_TYPE_UINT);
+  td_signal_new (class, "nudge-centre", 1, G_TYPE_DOUBLE);
+  td_signal_new (class, "region-drawn", 4, G_TYPE_INT, G_TYPE_INT, G_TYPE_INT, G_TYPE_INT);
+  td_signal_new (class, "crop-drawn", 4, G_TYPE_INT, G_TYPE_INT, G_TYPE_INT, G_TYPE_INT);
+  td_signal_new (class, "row-changed", 1, G_TYPE_UINT);
+  td_signal_new (class, "slice-shown", 1, G_TYPE_BOOLEAN);
+  td_signal_new (class, "no-gl", 1, G_TYPE_STRING);
 }
 
 static void

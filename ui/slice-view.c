@@ -62,25 +62,6 @@ struct _TdSliceView {
   double pinch_zoom;
 };
 
-enum {
-  POINTED,
-  PICKED,
-  LINE_MOVED,
-  COLUMN_MOVED,
-  GRIP_MOVED,
-  NUDGED,
-  SHIFTED,
-  VIEW_CHANGED,
-  STEPPED,
-  RANGE_CHANGED,
-  REGION_DRAWN,
-  MEASURED,
-  DRAWN,
-  FAILED,
-  N_SIGNALS
-};
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdSliceView, td_slice_view, GTK_TYPE_WIDGET)
 
 /* ── State ── */
@@ -100,7 +81,7 @@ static void
 slice_view_moved (TdSliceView *self)
 {
   slice_view_redraw (self);
-  g_signal_emit (self, signals[VIEW_CHANGED], 0);
+  g_signal_emit_by_name (self, "view-changed");
 }
 
 static void
@@ -309,7 +290,7 @@ td_slice_view_renew (TdSliceView *self)
   self->drag = DRAG_NONE;
   self->drawing.n_points = 0;
   slice_view_set_measured (self, 0, 0, 0, 0);
-  g_signal_emit (self, signals[MEASURED], 0, 0.0, 0.0, 0.0, 0.0);
+  g_signal_emit_by_name (self, "measured", 0.0, 0.0, 0.0, 0.0);
   td_slice_view_fit (self);
 }
 
@@ -626,7 +607,7 @@ emit_pointed (TdSliceView *self, double wx, double wy)
 
   inside = inside && column >= -0.5 && row >= -0.5 && column < image->extent_width - 0.5
            && row < image->extent_height - 0.5;
-  g_signal_emit (self, signals[POINTED], 0, column, row, inside);
+  g_signal_emit_by_name (self, "pointed", column, row, inside);
 }
 
 static gboolean
@@ -693,7 +674,7 @@ on_motion (GtkEventControllerMotion *motion, double x, double y, TdSliceView *se
 static void
 on_leave (GtkEventControllerMotion *motion, TdSliceView *self)
 {
-  g_signal_emit (self, signals[POINTED], 0, 0.0, 0.0, FALSE);
+  g_signal_emit_by_name (self, "pointed", 0.0, 0.0, FALSE);
 }
 
 static void
@@ -718,7 +699,7 @@ slice_view_on_scroll (GtkEventControllerScroll *scroll, double dx, double dy, Td
     const int whole = (int) self->stepped;
     self->stepped -= whole;
     if (whole != 0)
-      g_signal_emit (self, signals[STEPPED], 0, whole);
+      g_signal_emit_by_name (self, "stepped", whole);
     return TRUE;
   }
   zoom_about (self, self->pointer_x, self->pointer_y, pow (WHEEL_FACTOR, -dy));
@@ -783,7 +764,7 @@ drag_draw_end (TdSliceView *self)
   mark->n_points = 0;
   gtk_widget_queue_draw (GTK_WIDGET (self));
   if (whole)
-    g_signal_emit (self, signals[DRAWN], 0, &measure);
+    g_signal_emit_by_name (self, "drawn", &measure);
 }
 
 static guint n_drags; /* main thread */
@@ -792,7 +773,8 @@ static guint n_drags; /* main thread */
 static gboolean
 slice_view_takes_region (TdSliceView *self)
 {
-  return g_signal_has_handler_pending (self, signals[REGION_DRAWN], 0, FALSE);
+  return g_signal_has_handler_pending (self, g_signal_lookup ("region-drawn", TD_TYPE_SLICE_VIEW),
+                                       0, FALSE);
 }
 
 static void
@@ -844,7 +826,7 @@ drag_range (TdSliceView *self, double dx, double dy)
   level += dy / 300 * width;
   width *= exp (dx / 200);
   td_slice_view_set_range (self, level - width / 2, level + width / 2);
-  g_signal_emit (self, signals[RANGE_CHANGED], 0, self->scene.style.low, self->scene.style.high);
+  g_signal_emit_by_name (self, "range-changed", self->scene.style.low, self->scene.style.high);
 }
 
 static void
@@ -856,7 +838,7 @@ drag_line (TdSliceView *self, double wx, double wy)
     return;
   row = CLAMP (round (row), 0, self->scene.image->extent_height - 1);
   td_slice_view_set_row_line (self, row, TRUE);
-  g_signal_emit (self, signals[LINE_MOVED], 0, row);
+  g_signal_emit_by_name (self, "line-moved", row);
 }
 
 static void
@@ -870,7 +852,7 @@ drag_column (TdSliceView *self, double wx, double wy)
     column -= self->axis_slope * (row - self->axis_row);
   column = round (column * 100) / 100;
   td_slice_view_set_column_line (self, column, TRUE);
-  g_signal_emit (self, signals[COLUMN_MOVED], 0, column);
+  g_signal_emit_by_name (self, "column-moved", column);
 }
 
 static void
@@ -882,7 +864,7 @@ slice_view_drag_grip (TdSliceView *self, double wx, double wy)
   self->pointer_y = wy;
   gtk_widget_queue_draw (GTK_WIDGET (self));
   if (slice_view_locate (self, wx, wy, &column, &row))
-    g_signal_emit (self, signals[GRIP_MOVED], 0, self->drag_grip, column, row);
+    g_signal_emit_by_name (self, "grip-moved", self->drag_grip, column, row);
 }
 
 /* The pixels from where the drag began to the pointer: x, y, width, height. */
@@ -906,7 +888,7 @@ static void
 slice_view_measure (TdSliceView *self, const double box[4])
 {
   slice_view_set_measured (self, box[0], box[1], box[2], box[3]);
-  g_signal_emit (self, signals[MEASURED], 0, box[0], box[1], box[2], box[3]);
+  g_signal_emit_by_name (self, "measured", box[0], box[1], box[2], box[3]);
 }
 
 static void
@@ -959,15 +941,15 @@ slice_view_on_drag_end (GtkGestureDrag *gesture, double dx, double dy, TdSliceVi
   if (self->drag == DRAG_NONE)
     return;
   if (self->drag == DRAG_REGION && self->drag_moved)
-    g_signal_emit (self, signals[REGION_DRAWN], 0, self->region[0], self->region[1],
-                   self->region[2], self->region[3]);
+    g_signal_emit_by_name (self, "region-drawn", self->region[0], self->region[1], self->region[2],
+                           self->region[3]);
   else if (self->drag == DRAG_DRAW)
     drag_draw_end (self);
   else if (self->drag == DRAG_MEASURE && !self->drag_moved)
     slice_view_measure (self, (double[4]) { 0 });
   else if (!self->drag_moved && button == GDK_BUTTON_PRIMARY
            && slice_view_locate (self, self->drag_x, self->drag_y, &column, &row))
-    g_signal_emit (self, signals[PICKED], 0, column, row);
+    g_signal_emit_by_name (self, "picked", column, row);
   self->drag = DRAG_NONE;
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
@@ -983,8 +965,8 @@ slice_view_on_arrow (TdSliceView *self, int dx, int dy, GdkModifierType state)
     self->scene.view.y += dy * PAN_STEP_PX / td_view_zoom_down (&self->scene.view);
     slice_view_moved (self);
   } else {
-    g_signal_emit (self, signals[state & GDK_ALT_MASK ? SHIFTED : NUDGED], 0, dx, dy,
-                   (state & GDK_SHIFT_MASK) != 0);
+    g_signal_emit_by_name (self, state & GDK_ALT_MASK ? "shifted" : "nudged", dx, dy,
+                           (state & GDK_SHIFT_MASK) != 0);
   }
 }
 
@@ -1054,7 +1036,7 @@ slice_view_go_without_gl (gpointer user)
 static void
 slice_view_gl_failed (const char *reason, gpointer user)
 {
-  g_signal_emit (user, signals[FAILED], 0, reason);
+  g_signal_emit_by_name (user, "failed", reason);
   g_idle_add_full (G_PRIORITY_HIGH, slice_view_go_without_gl, g_object_ref (user), g_object_unref);
 }
 
@@ -1099,17 +1081,11 @@ td_slice_view_dispose (GObject *object)
   G_OBJECT_CLASS (td_slice_view_parent_class)->dispose (object);
 }
 
-static guint
-add_signal (const char *name, guint n, GType a, GType b, GType c, GType d)
-{
-  return td_signal_new (TD_TYPE_SLICE_VIEW, name, n, a, b, c, d);
-}
-
 static void
 td_slice_view_class_init (TdSliceViewClass *class)
 {
   GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
-  GType number = G_TYPE_DOUBLE, flag = G_TYPE_BOOLEAN, none = G_TYPE_NONE;
+  GType number = G_TYPE_DOUBLE, flag = G_TYPE_BOOLEAN;
 
   G_OBJECT_CLASS (class)->dispose = td_slice_view_dispose;
   widget->size_allocate = td_slice_view_size_allocate;
@@ -1118,20 +1094,20 @@ td_slice_view_class_init (TdSliceViewClass *class)
   gtk_widget_class_set_accessible_role (widget, GTK_ACCESSIBLE_ROLE_IMG);
   gtk_widget_class_set_css_name (widget, "sliceview");
 
-  signals[POINTED] = add_signal ("pointed", 3, number, number, flag, none);
-  signals[PICKED] = add_signal ("picked", 2, number, number, none, none);
-  signals[LINE_MOVED] = add_signal ("line-moved", 1, number, none, none, none);
-  signals[COLUMN_MOVED] = add_signal ("column-moved", 1, number, none, none, none);
-  signals[GRIP_MOVED] = add_signal ("grip-moved", 3, G_TYPE_UINT, number, number, none);
-  signals[SHIFTED] = add_signal ("shifted", 3, G_TYPE_INT, G_TYPE_INT, flag, none);
-  signals[NUDGED] = add_signal ("nudged", 3, G_TYPE_INT, G_TYPE_INT, flag, none);
-  signals[VIEW_CHANGED] = add_signal ("view-changed", 0, none, none, none, none);
-  signals[STEPPED] = add_signal ("stepped", 1, G_TYPE_INT, none, none, none);
-  signals[RANGE_CHANGED] = add_signal ("range-changed", 2, number, number, none, none);
-  signals[REGION_DRAWN] = add_signal ("region-drawn", 4, number, number, number, number);
-  signals[MEASURED] = add_signal ("measured", 4, number, number, number, number);
-  signals[DRAWN] = add_signal ("drawn", 1, G_TYPE_POINTER, none, none, none);
-  signals[FAILED] = add_signal ("failed", 1, G_TYPE_STRING, none, none, none);
+  td_signal_new (class, "pointed", 3, number, number, flag);
+  td_signal_new (class, "picked", 2, number, number);
+  td_signal_new (class, "line-moved", 1, number);
+  td_signal_new (class, "column-moved", 1, number);
+  td_signal_new (class, "grip-moved", 3, G_TYPE_UINT, number, number);
+  td_signal_new (class, "shifted", 3, G_TYPE_INT, G_TYPE_INT, flag);
+  td_signal_new (class, "nudged", 3, G_TYPE_INT, G_TYPE_INT, flag);
+  td_signal_new (class, "view-changed", 0);
+  td_signal_new (class, "stepped", 1, G_TYPE_INT);
+  td_signal_new (class, "range-changed", 2, number, number);
+  td_signal_new (class, "region-drawn", 4, number, number, number, number);
+  td_signal_new (class, "measured", 4, number, number, number, number);
+  td_signal_new (class, "drawn", 1, G_TYPE_POINTER);
+  td_signal_new (class, "failed", 1, G_TYPE_STRING);
 }
 
 static void

@@ -12,9 +12,6 @@ struct _TdStepChooser {
   GPtrArray *rows; /* GtkListBoxRow, one a step */
 };
 
-enum { CHOSEN, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdStepChooser, td_step_chooser, GTK_TYPE_POPOVER)
 
 /* These are finer than a step's stage, which only orders steps. Phase retrieval stands between flat
@@ -55,7 +52,7 @@ static void
 on_row_activated (GtkListBox *list, GtkListBoxRow *row, TdStepChooser *self)
 {
   gtk_popover_popdown (GTK_POPOVER (self));
-  g_signal_emit (self, signals[CHOSEN], 0, row_kind (row)->name);
+  g_signal_emit_by_name (self, "chosen", row_kind (row)->name);
 }
 
 static void
@@ -140,7 +137,7 @@ td_step_chooser_class_init (TdStepChooserClass *class)
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/step-chooser.ui");
   td_bind_children (widget, TdStepChooser, list);
   td_bind_callbacks (widget, on_row_activated);
-  signals[CHOSEN] = td_signal_new (TD_TYPE_STEP_CHOOSER, "chosen", 1, G_TYPE_STRING);
+  td_signal_new (class, "chosen", 1, G_TYPE_STRING);
 }
 
 static void

@@ -17,9 +17,6 @@ struct _TdStepRow {
   gboolean showing;
 };
 
-enum { CHANGED, REMOVED, BEFORE_TOGGLED, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdStepRow, td_step_row, ADW_TYPE_EXPANDER_ROW)
 
 /* ── By the user ── */
@@ -59,7 +56,7 @@ step_row_collect (TdStepRow *self)
     self->step.values[i] = parameter_value (self, i);
   update_buttons (self);
   TdStep step = self->step;
-  g_signal_emit (self, signals[CHANGED], 0, &step);
+  g_signal_emit_by_name (self, "changed", &step);
 }
 
 static void
@@ -75,7 +72,7 @@ step_row_on_reset (GtkButton *button, TdStepRow *self)
 static void
 on_remove (GtkButton *button, TdStepRow *self)
 {
-  g_signal_emit (self, signals[REMOVED], 0);
+  g_signal_emit_by_name (self, "removed");
 }
 
 static void
@@ -86,7 +83,7 @@ step_row_on_before_toggled (GtkToggleButton *button, TdStepRow *self)
   gtk_button_set_icon_name (GTK_BUTTON (button),
                             without ? "view-conceal-symbolic" : "view-reveal-symbolic");
   if (!self->showing)
-    g_signal_emit (self, signals[BEFORE_TOGGLED], 0, without);
+    g_signal_emit_by_name (self, "before-toggled", without);
 }
 
 /* ── Building ── */
@@ -288,9 +285,9 @@ td_step_row_show_before (TdStepRow *self, gboolean on)
 static void
 td_step_row_class_init (TdStepRowClass *class)
 {
-  signals[CHANGED] = td_signal_new (TD_TYPE_STEP_ROW, "changed", 1, G_TYPE_POINTER);
-  signals[REMOVED] = td_signal_new (TD_TYPE_STEP_ROW, "removed", 0);
-  signals[BEFORE_TOGGLED] = td_signal_new (TD_TYPE_STEP_ROW, "before-toggled", 1, G_TYPE_BOOLEAN);
+  td_signal_new (class, "changed", 1, G_TYPE_POINTER);
+  td_signal_new (class, "removed", 0);
+  td_signal_new (class, "before-toggled", 1, G_TYPE_BOOLEAN);
 }
 
 static void

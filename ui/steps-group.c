@@ -30,9 +30,6 @@ struct _TdStepsGroup {
   gboolean showing;
 };
 
-enum { BEFORE, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdStepsGroup, td_steps_group, TD_TYPE_RECIPE_GROUP)
 
 /* ── Before and after ── */
@@ -57,7 +54,7 @@ td_steps_group_set_before (TdStepsGroup *self, gboolean on)
     return;
   self->before = on;
   show_before (self);
-  g_signal_emit (self, signals[BEFORE], 0, on ? self->target : NULL);
+  g_signal_emit_by_name (self, "before", on ? self->target : NULL);
 }
 
 static void
@@ -313,7 +310,7 @@ td_steps_group_class_init (TdStepsGroupClass *class)
 {
   G_OBJECT_CLASS (class)->finalize = td_steps_group_finalize;
   TD_RECIPE_GROUP_CLASS (class)->show = td_steps_group_show;
-  signals[BEFORE] = td_signal_new (TD_TYPE_STEPS_GROUP, "before", 1, G_TYPE_STRING);
+  td_signal_new (class, "before", 1, G_TYPE_STRING);
 }
 
 /* libadwaita shortens a group's title where what stands behind it needs the room. */

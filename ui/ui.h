@@ -52,10 +52,11 @@ void td_scroll_into_sight (GtkWidget *widget);
    turns at once (render/gl.h). Main thread. */
 guint td_drawing_volume_side (void);
 
-/* A signal of a type, with @... the number of its parameters and their types. */
-#define td_signal_new(type, name, ...)                                                             \
-  g_signal_new (name, type, G_SIGNAL_RUN_LAST | G_SIGNAL_DETAILED, 0, NULL, NULL, NULL,            \
-                G_TYPE_NONE, __VA_ARGS__)
+/* A signal of a class, with @... the number of its parameters and their types. It is emitted by its
+   name, as it is connected. */
+#define td_signal_new(class, name, ...)                                                            \
+  g_signal_new (name, G_TYPE_FROM_CLASS (class), G_SIGNAL_RUN_LAST | G_SIGNAL_DETAILED, 0, NULL,   \
+                NULL, NULL, G_TYPE_NONE, __VA_ARGS__)
 
 /* Binds, each by its name, children of a template that are members of @type, or the functions that
    the template calls. */

@@ -65,9 +65,6 @@ struct _TdVolumeBrowser {
   TdVolumeAxis play_axis;
 };
 
-enum { OPENED, FAILED, N_SIGNALS };
-static guint signals[N_SIGNALS];
-
 G_DEFINE_FINAL_TYPE (TdVolumeBrowser, td_volume_browser, GTK_TYPE_WIDGET)
 
 static const TdVolumeFacts *
@@ -768,14 +765,14 @@ opening_end (GObject *object, GAsyncResult *result, gpointer user)
   g_clear_object (&self->opening);
   if (volume) {
     volume_browser_show (self, volume);
-    g_signal_emit (self, signals[OPENED], 0);
+    g_signal_emit_by_name (self, "opened");
     return;
   }
   g_autofree char *words = td_label_volume_error (error);
   g_autofree char *escaped = g_markup_escape_text (words, -1);
   adw_status_page_set_description (self->failed_page, escaped);
   gtk_stack_set_visible_child_name (self->stack, "failed");
-  g_signal_emit (self, signals[FAILED], 0, error);
+  g_signal_emit_by_name (self, "failed", error);
 }
 
 void
@@ -904,8 +901,8 @@ td_volume_browser_class_init (TdVolumeBrowserClass *class)
   td_bind_callbacks (widget, volume_browser_on_play, volume_browser_on_movie,
                      volume_browser_on_tool, volume_browser_draw_space, volume_browser_on_export,
                      volume_browser_on_stop_survey);
-  signals[OPENED] = td_signal_new (TD_TYPE_VOLUME_BROWSER, "opened", 0, G_TYPE_NONE);
-  signals[FAILED] = td_signal_new (TD_TYPE_VOLUME_BROWSER, "failed", 1, G_TYPE_ERROR);
+  td_signal_new (class, "opened", 0, G_TYPE_NONE);
+  td_signal_new (class, "failed", 1, G_TYPE_ERROR);
 }
 
 static void
