@@ -3,45 +3,45 @@
 
 #include <glib/gi18n.h>
 #include <math.h>
+#include <string.h>
 
-#define HEIGHT_PX 56
 #define EDGE_PX 8.0
 #define DOT_PX 2.0
 #define LEAST 1e-12 /* a residual of 0 has no logarithm */
 
-struct _TdResidualCurve {
-  GtkWidget parent_instance;
-  GArray *residuals;
-  guint n_passes;
-};
-
-G_DEFINE_FINAL_TYPE (TdResidualCurve, td_residual_curve, GTK_TYPE_WIDGET)
+/* What is drawn; of the area's draw function. */
+typedef struct {
+  guint n, n_passes;
+  double residuals[];
+} Curve;
 
 static double
-residual_curve_at (TdResidualCurve *self, guint i)
+residual_curve_at (const Curve *curve, guint i)
 {
-  return log10 (MAX (g_array_index (self->residuals, double, i), LEAST));
+  return log10 (MAX (curve->residuals[i], LEAST));
 }
 
 static void
-residual_curve_draw (TdResidualCurve *self, cairo_t *cr, const GdkRGBA *colour)
+residual_curve_draw (GtkDrawingArea *area, cairo_t *cr, int area_width, int area_height,
+                     gpointer user)
 {
-  const double width = gtk_widget_get_width (GTK_WIDGET (self)) - 2 * EDGE_PX;
-  const double height = gtk_widget_get_height (GTK_WIDGET (self)) - 2 * EDGE_PX;
-  const guint n = self->residuals->len;
+  const Curve *curve = user;
+  const double width = area_width - 2 * EDGE_PX, height = area_height - 2 * EDGE_PX;
   double low = INFINITY, high = -INFINITY;
+  GdkRGBA colour;
 
-  for (guint i = 0; i < n; i++) {
-    low = MIN (low, residual_curve_at (self, i));
-    high = MAX (high, residual_curve_at (self, i));
+  for (guint i = 0; i < curve->n; i++) {
+    low = MIN (low, residual_curve_at (curve, i));
+    high = MAX (high, residual_curve_at (curve, i));
   }
   const double range = MAX (high - low, 0.1);
-  gdk_cairo_set_source_rgba (cr, colour);
+  gtk_style_context_get_color (gtk_widget_get_style_context (GTK_WIDGET (area)), &colour);
+  gdk_cairo_set_source_rgba (cr, &colour);
   cairo_set_line_width (cr, 1.5);
   for (guint pass = 0; pass < 2; pass++) {
-    for (guint i = 0; i < n; i++) {
-      const double x = EDGE_PX + width * i / MAX (self->n_passes - 1, 1);
-      const double y = EDGE_PX + height * (high - residual_curve_at (self, i)) / range;
+    for (guint i = 0; i < curve->n; i++) {
+      const double x = EDGE_PX + width * i / MAX (curve->n_passes - 1, 1);
+      const double y = EDGE_PX + height * (high - residual_curve_at (curve, i)) / range;
       if (pass == 0)
         cairo_line_to (cr, x, y);
       else
@@ -54,59 +54,21 @@ residual_curve_draw (TdResidualCurve *self, cairo_t *cr, const GdkRGBA *colour)
   }
 }
 
-static void
-td_residual_curve_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
-{
-  TdResidualCurve *self = TD_RESIDUAL_CURVE (widget);
-  const int width = gtk_widget_get_width (widget), height = gtk_widget_get_height (widget);
-  GdkRGBA colour;
-
-  if (self->residuals->len == 0)
-    return;
-  gtk_style_context_get_color (gtk_widget_get_style_context (widget), &colour);
-  cairo_t *cr = gtk_snapshot_append_cairo (
-      snapshot, &GRAPHENE_RECT_INIT (0, 0, (float) width, (float) height));
-  residual_curve_draw (self, cr, &colour);
-  cairo_destroy (cr);
-}
-
 void
-td_residual_curve_set (TdResidualCurve *self, const GArray *residuals, guint n_passes)
+td_residual_curve_set (GtkDrawingArea *area, const GArray *residuals, guint n_passes)
 {
-  g_array_set_size (self->residuals, 0);
-  if (residuals && residuals->len)
-    g_array_append_vals (self->residuals, residuals->data, residuals->len);
-  self->n_passes = MAX (n_passes, self->residuals->len);
-  gtk_widget_set_visible (GTK_WIDGET (self), self->residuals->len > 0);
-  if (self->residuals->len > 0) {
-    g_autofree char *text = g_strdup_printf (
-        _ ("Relative residual after %u of %u passes: %.4f"), self->residuals->len, self->n_passes,
-        g_array_index (self->residuals, double, self->residuals->len - 1));
-    gtk_widget_set_tooltip_text (GTK_WIDGET (self), text);
-    gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, text, -1);
-  }
-  gtk_widget_queue_draw (GTK_WIDGET (self));
-}
+  const guint n = residuals ? residuals->len : 0;
 
-static void
-td_residual_curve_finalize (GObject *object)
-{
-  g_array_unref (TD_RESIDUAL_CURVE (object)->residuals);
-  G_OBJECT_CLASS (td_residual_curve_parent_class)->finalize (object);
-}
-
-static void
-td_residual_curve_class_init (TdResidualCurveClass *class)
-{
-  G_OBJECT_CLASS (class)->finalize = td_residual_curve_finalize;
-  GTK_WIDGET_CLASS (class)->snapshot = td_residual_curve_snapshot;
-  gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (class), "residualcurve");
-}
-
-static void
-td_residual_curve_init (TdResidualCurve *self)
-{
-  self->residuals = g_array_new (FALSE, FALSE, sizeof (double));
-  gtk_widget_set_visible (GTK_WIDGET (self), FALSE);
-  gtk_widget_set_size_request (GTK_WIDGET (self), 80, HEIGHT_PX);
+  gtk_widget_set_visible (GTK_WIDGET (area), n > 0);
+  if (n == 0)
+    return;
+  Curve *curve = g_malloc (sizeof *curve + n * sizeof *curve->residuals);
+  curve->n = n;
+  curve->n_passes = MAX (n_passes, n);
+  memcpy (curve->residuals, residuals->data, n * sizeof *curve->residuals);
+  g_autofree char *text = g_strdup_printf (_ ("Relative residual after %u of %u passes: %.4f"), n,
+                                           curve->n_passes, curve->residuals[n - 1]);
+  gtk_widget_set_tooltip_text (GTK_WIDGET (area), text);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (area), GTK_ACCESSIBLE_PROPERTY_LABEL, text, -1);
+  gtk_drawing_area_set_draw_func (area, residual_curve_draw, curve, g_free);
 }

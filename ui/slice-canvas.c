@@ -17,20 +17,15 @@ typedef struct {
   TdImageTexture *shown, *coming;
 } Slot;
 
-#define TD_TYPE_GL_CANVAS (td_gl_canvas_get_type ())
-G_DECLARE_FINAL_TYPE (TdGlCanvas, td_gl_canvas, TD, GL_CANVAS, GtkGLArea)
-
-struct _TdGlCanvas {
-  GtkGLArea parent_instance;
+/* What a canvas knows; it goes with its widget. */
+typedef struct {
   const TdScene *scene;
   TdCanvasFailed failed;
   gpointer failed_user;
   TdImageRenderer *renderer;
   Slot first, second;
   guint tick;
-};
-
-G_DEFINE_FINAL_TYPE (TdGlCanvas, td_gl_canvas, GTK_TYPE_GL_AREA)
+} GlCanvas;
 
 static void
 slot_clear (Slot *slot)
@@ -63,17 +58,16 @@ slot_update (Slot *slot, TdImage *image)
 }
 
 static gboolean
-upload_more (GtkWidget *widget, GdkFrameClock *clock, gpointer user)
+upload_more (GtkWidget *area, GdkFrameClock *clock, gpointer user)
 {
-  TD_GL_CANVAS (widget)->tick = 0;
-  gtk_gl_area_queue_render (GTK_GL_AREA (widget));
+  ((GlCanvas *) user)->tick = 0;
+  gtk_gl_area_queue_render (GTK_GL_AREA (area));
   return G_SOURCE_REMOVE;
 }
 
 static gboolean
-td_gl_canvas_render (GtkGLArea *area, GdkGLContext *context)
+gl_canvas_render (GtkGLArea *area, GdkGLContext *context, GlCanvas *self)
 {
-  TdGlCanvas *self = TD_GL_CANVAS (area);
   const TdScene *scene = self->scene;
   double scale = gtk_widget_get_scale_factor (GTK_WIDGET (area));
   const TdScreen screen = { (guint) (gtk_widget_get_width (GTK_WIDGET (area)) * scale),
@@ -93,19 +87,18 @@ td_gl_canvas_render (GtkGLArea *area, GdkGLContext *context)
     td_image_renderer_draw (self->renderer, self->second.shown, &scene->view, &scene->style, &right,
                             &screen);
   if (more && self->tick == 0)
-    self->tick = gtk_widget_add_tick_callback (GTK_WIDGET (area), upload_more, NULL, NULL);
+    self->tick = gtk_widget_add_tick_callback (GTK_WIDGET (area), upload_more, self, NULL);
   return TRUE;
 }
 
+/* After the area's own handler, which makes the context. */
 static void
-td_gl_canvas_realize (GtkWidget *widget)
+gl_canvas_on_realize (GtkGLArea *area, GlCanvas *self)
 {
-  TdGlCanvas *self = TD_GL_CANVAS (widget);
   g_autoptr (GError) error = NULL;
 
-  GTK_WIDGET_CLASS (td_gl_canvas_parent_class)->realize (widget);
-  gtk_gl_area_make_current (GTK_GL_AREA (widget));
-  const GError *context_error = gtk_gl_area_get_error (GTK_GL_AREA (widget));
+  gtk_gl_area_make_current (area);
+  const GError *context_error = gtk_gl_area_get_error (area);
   if (context_error)
     error = g_error_copy (context_error);
   else
@@ -119,39 +112,22 @@ td_gl_canvas_realize (GtkWidget *widget)
   }
 }
 
+/* Before the area's own handler. */
 static void
-td_gl_canvas_unrealize (GtkWidget *widget)
+gl_canvas_on_unrealize (GtkGLArea *area, GlCanvas *self)
 {
-  TdGlCanvas *self = TD_GL_CANVAS (widget);
-
-  gtk_gl_area_make_current (GTK_GL_AREA (widget));
-  if (!gtk_gl_area_get_error (GTK_GL_AREA (widget))) {
-    slot_clear (&self->first);
-    slot_clear (&self->second);
-    g_clear_pointer (&self->renderer, td_image_renderer_free);
-  }
-  GTK_WIDGET_CLASS (td_gl_canvas_parent_class)->unrealize (widget);
-}
-
-static void
-td_gl_canvas_class_init (TdGlCanvasClass *class)
-{
-  GTK_WIDGET_CLASS (class)->realize = td_gl_canvas_realize;
-  GTK_WIDGET_CLASS (class)->unrealize = td_gl_canvas_unrealize;
-  GTK_GL_AREA_CLASS (class)->render = td_gl_canvas_render;
-}
-
-static void
-td_gl_canvas_init (TdGlCanvas *self)
-{
-  gtk_gl_area_set_required_version (GTK_GL_AREA (self), 3, 2);
-  gtk_gl_area_set_auto_render (GTK_GL_AREA (self), FALSE);
+  gtk_gl_area_make_current (area);
+  if (gtk_gl_area_get_error (area))
+    return;
+  slot_clear (&self->first);
+  slot_clear (&self->second);
+  g_clear_pointer (&self->renderer, td_image_renderer_free);
 }
 
 gboolean
 td_gl_canvas_is_current (GtkWidget *canvas)
 {
-  const TdGlCanvas *self = TD_GL_CANVAS (canvas);
+  const GlCanvas *self = g_object_get_data (G_OBJECT (canvas), "canvas");
   const TdImage *image = self->scene->image;
 
   return !image || (self->first.shown && td_image_texture_image (self->first.shown) == image);
@@ -160,28 +136,23 @@ td_gl_canvas_is_current (GtkWidget *canvas)
 GtkWidget *
 td_gl_canvas_new (const TdScene *scene, TdCanvasFailed failed, gpointer user)
 {
-  TdGlCanvas *self = g_object_new (TD_TYPE_GL_CANVAS, NULL);
+  GtkWidget *area = gtk_gl_area_new ();
+  GlCanvas *self = g_new (GlCanvas, 1);
 
-  self->scene = scene;
-  self->failed = failed;
-  self->failed_user = user;
-  return GTK_WIDGET (self);
+  *self = (GlCanvas) { .scene = scene, .failed = failed, .failed_user = user };
+  g_object_set_data_full (G_OBJECT (area), "canvas", self, g_free);
+  gtk_gl_area_set_required_version (GTK_GL_AREA (area), 3, 2);
+  gtk_gl_area_set_auto_render (GTK_GL_AREA (area), FALSE);
+  g_signal_connect (area, "render", G_CALLBACK (gl_canvas_render), self);
+  g_signal_connect (area, "realize", G_CALLBACK (gl_canvas_on_realize), self);
+  g_signal_connect (area, "unrealize", G_CALLBACK (gl_canvas_on_unrealize), self);
+  return area;
 }
 
 /* ── By the processor ── */
 
-#define TD_TYPE_SOFT_CANVAS (td_soft_canvas_get_type ())
-G_DECLARE_FINAL_TYPE (TdSoftCanvas, td_soft_canvas, TD, SOFT_CANVAS, GtkWidget)
-
-struct _TdSoftCanvas {
-  GtkWidget parent_instance;
-  const TdScene *scene;
-};
-
-G_DEFINE_FINAL_TYPE (TdSoftCanvas, td_soft_canvas, GTK_TYPE_WIDGET)
-
 static void
-soft_canvas_draw (const TdScene *scene, const TdScreen *screen, guint32 *pixels)
+soft_canvas_render (const TdScene *scene, const TdScreen *screen, guint32 *pixels)
 {
   const TdSpan left = { 0, scene->wipe }, right = { scene->wipe, 1 };
 
@@ -196,47 +167,30 @@ soft_canvas_draw (const TdScene *scene, const TdScreen *screen, guint32 *pixels)
 /* A surface, and no texture. Where the toolkit draws by cairo, it copies textures whole in every
    frame, also where only a spinner turns beside them. */
 static void
-td_soft_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
+soft_canvas_draw (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer scene)
 {
-  const double scale = gtk_widget_get_scale_factor (widget);
-  const int w = gtk_widget_get_width (widget), h = gtk_widget_get_height (widget);
-  const TdScreen screen = { (guint) (w * scale), (guint) (h * scale), scale };
-
-  if (screen.width == 0 || screen.height == 0)
-    return;
+  const double scale = gtk_widget_get_scale_factor (GTK_WIDGET (area));
+  const TdScreen screen = { (guint) (width * scale), (guint) (height * scale), scale };
   cairo_surface_t *surface
       = cairo_image_surface_create (CAIRO_FORMAT_ARGB32, (int) screen.width, (int) screen.height);
+
   if (cairo_surface_status (surface) == CAIRO_STATUS_SUCCESS) {
-    soft_canvas_draw (TD_SOFT_CANVAS (widget)->scene, &screen,
-                      (gpointer) cairo_image_surface_get_data (surface));
+    soft_canvas_render (scene, &screen, (gpointer) cairo_image_surface_get_data (surface));
     cairo_surface_mark_dirty (surface);
-    cairo_t *cr
-        = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, (float) w, (float) h));
     cairo_scale (cr, 1 / scale, 1 / scale);
     cairo_set_source_surface (cr, surface, 0, 0);
     cairo_pattern_set_filter (cairo_get_source (cr), CAIRO_FILTER_NEAREST);
     cairo_paint (cr);
-    cairo_destroy (cr);
   }
   cairo_surface_destroy (surface);
-}
-
-static void
-td_soft_canvas_class_init (TdSoftCanvasClass *class)
-{
-  GTK_WIDGET_CLASS (class)->snapshot = td_soft_canvas_snapshot;
-}
-
-static void
-td_soft_canvas_init (TdSoftCanvas *self)
-{
 }
 
 GtkWidget *
 td_soft_canvas_new (const TdScene *scene)
 {
-  TdSoftCanvas *self = g_object_new (TD_TYPE_SOFT_CANVAS, NULL);
+  GtkWidget *area = gtk_drawing_area_new ();
 
-  self->scene = scene;
-  return GTK_WIDGET (self);
+  gtk_drawing_area_set_draw_func (GTK_DRAWING_AREA (area), soft_canvas_draw, (gpointer) scene,
+                                  NULL);
+  return area;
 }

@@ -20,128 +20,16 @@
 #define ZOOM_STEP 1.25
 #define MOST_ZOOM 50.0
 
-/* What a canvas draws; owned by the space view, which outlives its canvas. */
-typedef struct {
-  TdSpace *space;   /* NULL: nothing */
-  TdVoxels *voxels; /* NULL: none */
+struct _TdSpaceView {
+  GtkWidget parent_instance;
+  GtkGLArea *canvas; /* NULL: drawn by the processor */
+  TdSpaceRenderer *renderer;
+  TdVoxelRenderer *voxel_renderer; /* NULL: none were drawn yet */
+  TdSpace *space;                  /* NULL: nothing */
+  TdVoxels *voxels;                /* NULL: none */
   TdCast cast;
   TdCamera camera;
   TdInk background;
-} TdSpaceScene;
-
-/* Called while realising or drawing, when GL is missing, too old or does not build the shaders. */
-typedef void (*TdSpaceFailed) (gpointer user);
-
-/* ── The canvas of OpenGL ── */
-
-#define TD_TYPE_SPACE_CANVAS (td_space_canvas_get_type ())
-G_DECLARE_FINAL_TYPE (TdSpaceCanvas, td_space_canvas, TD, SPACE_CANVAS, GtkGLArea)
-
-struct _TdSpaceCanvas {
-  GtkGLArea parent_instance;
-  const TdSpaceScene *scene;
-  TdSpaceFailed failed;
-  gpointer failed_user;
-  TdSpaceRenderer *renderer;
-  TdVoxelRenderer *voxel_renderer; /* NULL: none were drawn yet */
-};
-
-G_DEFINE_FINAL_TYPE (TdSpaceCanvas, td_space_canvas, GTK_TYPE_GL_AREA)
-
-/* Queued while it renders, it would not be drawn. */
-static gboolean
-space_canvas_render_again (gpointer self)
-{
-  gtk_gl_area_queue_render (self);
-  return G_SOURCE_REMOVE;
-}
-
-static gboolean
-td_space_canvas_render (GtkGLArea *area, GdkGLContext *context)
-{
-  TdSpaceCanvas *self = TD_SPACE_CANVAS (area);
-  double scale = gtk_widget_get_scale_factor (GTK_WIDGET (area));
-  guint width = (guint) (gtk_widget_get_width (GTK_WIDGET (area)) * scale);
-  guint height = (guint) (gtk_widget_get_height (GTK_WIDGET (area)) * scale);
-
-  if (!self->renderer)
-    return FALSE;
-  g_autoptr (GArray) shapes
-      = self->scene->space
-            ? td_space_project (self->scene->space, &self->scene->camera, width, height, scale)
-            : g_array_new (FALSE, FALSE, sizeof (TdShape));
-  td_space_renderer_draw (self->renderer, shapes, self->scene->background, width, height);
-  if (self->scene->voxels && !self->voxel_renderer) {
-    self->voxel_renderer = td_voxel_renderer_new (NULL);
-    if (!self->voxel_renderer)
-      self->failed (self->failed_user);
-  }
-  if (self->scene->voxels && self->voxel_renderer
-      && td_voxel_renderer_draw (self->voxel_renderer, self->scene->voxels, &self->scene->cast,
-                                 &self->scene->camera, width, height))
-    g_idle_add_full (G_PRIORITY_DEFAULT_IDLE, space_canvas_render_again, g_object_ref (self),
-                     g_object_unref);
-  return TRUE;
-}
-
-static void
-td_space_canvas_realize (GtkWidget *widget)
-{
-  TdSpaceCanvas *self = TD_SPACE_CANVAS (widget);
-
-  GTK_WIDGET_CLASS (td_space_canvas_parent_class)->realize (widget);
-  gtk_gl_area_make_current (GTK_GL_AREA (widget));
-  if (!gtk_gl_area_get_error (GTK_GL_AREA (widget)))
-    self->renderer = td_space_renderer_new (NULL);
-  if (!self->renderer)
-    self->failed (self->failed_user);
-}
-
-static void
-td_space_canvas_unrealize (GtkWidget *widget)
-{
-  TdSpaceCanvas *self = TD_SPACE_CANVAS (widget);
-
-  gtk_gl_area_make_current (GTK_GL_AREA (widget));
-  if (!gtk_gl_area_get_error (GTK_GL_AREA (widget))) {
-    g_clear_pointer (&self->renderer, td_space_renderer_free);
-    g_clear_pointer (&self->voxel_renderer, td_voxel_renderer_free);
-  }
-  GTK_WIDGET_CLASS (td_space_canvas_parent_class)->unrealize (widget);
-}
-
-static void
-td_space_canvas_class_init (TdSpaceCanvasClass *class)
-{
-  GTK_WIDGET_CLASS (class)->realize = td_space_canvas_realize;
-  GTK_WIDGET_CLASS (class)->unrealize = td_space_canvas_unrealize;
-  GTK_GL_AREA_CLASS (class)->render = td_space_canvas_render;
-}
-
-static void
-td_space_canvas_init (TdSpaceCanvas *self)
-{
-  gtk_gl_area_set_required_version (GTK_GL_AREA (self), 3, 2);
-  gtk_gl_area_set_auto_render (GTK_GL_AREA (self), FALSE);
-}
-
-static GtkWidget *
-space_canvas_new (const TdSpaceScene *scene, TdSpaceFailed failed, gpointer user)
-{
-  TdSpaceCanvas *self = g_object_new (TD_TYPE_SPACE_CANVAS, NULL);
-
-  self->scene = scene;
-  self->failed = failed;
-  self->failed_user = user;
-  return GTK_WIDGET (self);
-}
-
-/* ── State ── */
-
-struct _TdSpaceView {
-  GtkWidget parent_instance;
-  GtkWidget *canvas; /* NULL: drawn by the processor */
-  TdSpaceScene scene;
   TdLatest *casting;    /* by the processor */
   GdkTexture *picture;  /* of the voxels, by the processor; NULL: none */
   TdCamera drag_camera; /* as the drag began */
@@ -221,11 +109,10 @@ space_view_cast (TdSpaceView *self)
   const int width = gtk_widget_get_width (GTK_WIDGET (self));
   const int height = gtk_widget_get_height (GTK_WIDGET (self));
 
-  if (self->canvas || !self->scene.voxels || width <= 0 || height <= 0)
+  if (self->canvas || !self->voxels || width <= 0 || height <= 0)
     return;
   Casting *casting = g_new (Casting, 1);
-  *casting = (Casting) { td_voxels_ref (self->scene.voxels), self->scene.cast, self->scene.camera,
-                         width, height };
+  *casting = (Casting) { td_voxels_ref (self->voxels), self->cast, self->camera, width, height };
   td_latest_request (self->casting, casting);
 }
 
@@ -234,29 +121,29 @@ space_view_redraw (TdSpaceView *self)
 {
   space_view_cast (self);
   if (self->canvas)
-    gtk_gl_area_queue_render (GTK_GL_AREA (self->canvas));
+    gtk_gl_area_queue_render (self->canvas);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
 void
 td_space_view_take_space (TdSpaceView *self, TdSpace *space)
 {
-  td_space_free (self->scene.space);
-  self->scene.space = space;
+  td_space_free (self->space);
+  self->space = space;
   space_view_redraw (self);
 }
 
 void
 td_space_view_set_voxels (TdSpaceView *self, TdVoxels *voxels, const TdCast *cast)
 {
-  TdVoxels *before = self->scene.voxels;
+  TdVoxels *before = self->voxels;
 
   /* Casting takes a processor a good while. */
-  if (voxels == before && (!voxels || memcmp (cast, &self->scene.cast, sizeof *cast) == 0))
+  if (voxels == before && (!voxels || memcmp (cast, &self->cast, sizeof *cast) == 0))
     return;
-  self->scene.voxels = voxels ? td_voxels_ref (voxels) : NULL;
+  self->voxels = voxels ? td_voxels_ref (voxels) : NULL;
   g_clear_pointer (&before, td_voxels_unref);
-  self->scene.cast = *cast;
+  self->cast = *cast;
   if (!voxels) {
     td_latest_cancel (self->casting);
     g_clear_object (&self->picture);
@@ -267,30 +154,30 @@ td_space_view_set_voxels (TdSpaceView *self, TdVoxels *voxels, const TdCast *cas
 void
 td_space_view_set_ball (TdSpaceView *self, const double centre[3], double radius)
 {
-  TdCamera before = self->scene.camera;
+  TdCamera before = self->camera;
 
-  td_camera_init (&self->scene.camera, centre, radius);
-  self->scene.camera.yaw_rad = before.yaw_rad;
-  self->scene.camera.pitch_rad = before.pitch_rad;
-  self->scene.camera.zoom = before.zoom;
-  self->scene.camera.pan_x = before.pan_x;
-  self->scene.camera.pan_y = before.pan_y;
+  td_camera_init (&self->camera, centre, radius);
+  self->camera.yaw_rad = before.yaw_rad;
+  self->camera.pitch_rad = before.pitch_rad;
+  self->camera.zoom = before.zoom;
+  self->camera.pan_x = before.pan_x;
+  self->camera.pan_y = before.pan_y;
   space_view_redraw (self);
 }
 
 void
 td_space_view_look_from (TdSpaceView *self, double yaw_deg, double pitch_deg)
 {
-  self->scene.camera.yaw_rad = yaw_deg * G_PI / 180;
-  self->scene.camera.pitch_rad = pitch_deg * G_PI / 180;
+  self->camera.yaw_rad = yaw_deg * G_PI / 180;
+  self->camera.pitch_rad = pitch_deg * G_PI / 180;
   space_view_redraw (self);
 }
 
 void
 td_space_view_reset (TdSpaceView *self)
 {
-  self->scene.camera.zoom = 1;
-  self->scene.camera.pan_x = self->scene.camera.pan_y = 0;
+  self->camera.zoom = 1;
+  self->camera.pan_x = self->camera.pan_y = 0;
   td_space_view_look_from (self, FIRST_YAW_DEG, FIRST_PITCH_DEG);
 }
 
@@ -302,17 +189,22 @@ td_space_view_set_label (TdSpaceView *self, const char *label)
 
 /* ── Drawing ── */
 
+/* (transfer full) */
+static GArray *
+space_view_project (const TdSpaceView *self, double width, double height, double scale)
+{
+  return self->space ? td_space_project (self->space, &self->camera, width, height, scale)
+                     : g_array_new (FALSE, FALSE, sizeof (TdShape));
+}
+
 static void
 draw_soft (TdSpaceView *self, GtkSnapshot *snapshot, double width, double height)
 {
   cairo_t *cr = gtk_snapshot_append_cairo (
       snapshot, &GRAPHENE_RECT_INIT (0, 0, (float) width, (float) height));
-  g_autoptr (GArray) shapes
-      = self->scene.space
-            ? td_space_project (self->scene.space, &self->scene.camera, width, height, 1)
-            : g_array_new (FALSE, FALSE, sizeof (TdShape));
+  g_autoptr (GArray) shapes = space_view_project (self, width, height, 1);
 
-  td_soft_space_draw (cr, shapes, self->scene.background);
+  td_soft_space_draw (cr, shapes, self->background);
   cairo_destroy (cr);
 }
 
@@ -367,7 +259,7 @@ draw_label (TdSpaceView *self, GtkSnapshot *snapshot, const TdSpaceLabel *label,
   double x, y, depth;
   int tw, th;
 
-  td_camera_project (&self->scene.camera, gtk_widget_get_width (GTK_WIDGET (self)),
+  td_camera_project (&self->camera, gtk_widget_get_width (GTK_WIDGET (self)),
                      gtk_widget_get_height (GTK_WIDGET (self)), label->point, &x, &y, &depth);
   pango_attr_list_insert (attributes, pango_attr_scale_new (0.85));
   pango_layout_set_attributes (layout, attributes);
@@ -391,10 +283,10 @@ td_space_view_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   TdSpaceView *self = TD_SPACE_VIEW (widget);
   double width = gtk_widget_get_width (widget), height = gtk_widget_get_height (widget);
   guint n = 0;
-  const TdSpaceLabel *labels = self->scene.space ? td_space_labels (self->scene.space, &n) : NULL;
+  const TdSpaceLabel *labels = self->space ? td_space_labels (self->space, &n) : NULL;
 
   if (self->canvas)
-    gtk_widget_snapshot_child (widget, self->canvas, snapshot);
+    gtk_widget_snapshot_child (widget, GTK_WIDGET (self->canvas), snapshot);
   else
     draw_soft (self, snapshot, width, height);
   if (!self->canvas && self->picture)
@@ -406,10 +298,99 @@ td_space_view_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   td_draw_focus (widget, snapshot);
 }
 
+/* ── By OpenGL ── */
+
+static gboolean
+space_view_go_without_gl (gpointer user)
+{
+  TdSpaceView *self = user;
+
+  if (self->canvas)
+    gtk_widget_unparent (GTK_WIDGET (self->canvas));
+  self->canvas = NULL;
+  space_view_redraw (self);
+  return G_SOURCE_REMOVE;
+}
+
+/* GL is missing, too old or does not build the shaders. The canvas is in use: it cannot be removed
+   before that is over. */
+static void
+space_view_gl_failed (TdSpaceView *self)
+{
+  g_idle_add_full (G_PRIORITY_HIGH, space_view_go_without_gl, g_object_ref (self), g_object_unref);
+}
+
+/* Queued while it renders, it would not be drawn. */
+static gboolean
+space_view_render_again (gpointer canvas)
+{
+  gtk_gl_area_queue_render (canvas);
+  return G_SOURCE_REMOVE;
+}
+
+static gboolean
+space_view_render (GtkGLArea *area, GdkGLContext *context, TdSpaceView *self)
+{
+  double scale = gtk_widget_get_scale_factor (GTK_WIDGET (area));
+  guint width = (guint) (gtk_widget_get_width (GTK_WIDGET (area)) * scale);
+  guint height = (guint) (gtk_widget_get_height (GTK_WIDGET (area)) * scale);
+
+  if (!self->renderer)
+    return FALSE;
+  g_autoptr (GArray) shapes = space_view_project (self, width, height, scale);
+  td_space_renderer_draw (self->renderer, shapes, self->background, width, height);
+  if (self->voxels && !self->voxel_renderer) {
+    self->voxel_renderer = td_voxel_renderer_new (NULL);
+    if (!self->voxel_renderer)
+      space_view_gl_failed (self);
+  }
+  if (self->voxels && self->voxel_renderer
+      && td_voxel_renderer_draw (self->voxel_renderer, self->voxels, &self->cast, &self->camera,
+                                 width, height))
+    g_idle_add_full (G_PRIORITY_DEFAULT_IDLE, space_view_render_again, g_object_ref (area),
+                     g_object_unref);
+  return TRUE;
+}
+
+/* After the area's own handler, which makes the context. */
+static void
+space_view_on_realize (GtkGLArea *area, TdSpaceView *self)
+{
+  gtk_gl_area_make_current (area);
+  if (!gtk_gl_area_get_error (area))
+    self->renderer = td_space_renderer_new (NULL);
+  if (!self->renderer)
+    space_view_gl_failed (self);
+}
+
+/* Before the area's own handler. */
+static void
+space_view_on_unrealize (GtkGLArea *area, TdSpaceView *self)
+{
+  gtk_gl_area_make_current (area);
+  if (gtk_gl_area_get_error (area))
+    return;
+  g_clear_pointer (&self->renderer, td_space_renderer_free);
+  g_clear_pointer (&self->voxel_renderer, td_voxel_renderer_free);
+}
+
+static void
+space_view_add_canvas (TdSpaceView *self)
+{
+  self->canvas = GTK_GL_AREA (gtk_gl_area_new ());
+  gtk_gl_area_set_required_version (self->canvas, 3, 2);
+  gtk_gl_area_set_auto_render (self->canvas, FALSE);
+  g_signal_connect (self->canvas, "render", G_CALLBACK (space_view_render), self);
+  g_signal_connect (self->canvas, "realize", G_CALLBACK (space_view_on_realize), self);
+  g_signal_connect (self->canvas, "unrealize", G_CALLBACK (space_view_on_unrealize), self);
+  gtk_widget_set_can_target (GTK_WIDGET (self->canvas), FALSE);
+  gtk_widget_set_parent (GTK_WIDGET (self->canvas), GTK_WIDGET (self));
+}
+
 static void
 space_view_turn (TdSpaceView *self, double yaw_rad, double pitch_rad)
 {
-  TdCamera *camera = &self->scene.camera;
+  TdCamera *camera = &self->camera;
 
   camera->yaw_rad = remainder (yaw_rad, 2 * G_PI);
   camera->pitch_rad = CLAMP (pitch_rad, -G_PI / 2, G_PI / 2);
@@ -419,7 +400,7 @@ space_view_turn (TdSpaceView *self, double yaw_rad, double pitch_rad)
 static void
 zoom_to (TdSpaceView *self, double zoom)
 {
-  self->scene.camera.zoom = CLAMP (zoom, 0.2, MOST_ZOOM);
+  self->camera.zoom = CLAMP (zoom, 0.2, MOST_ZOOM);
   space_view_redraw (self);
 }
 
@@ -433,14 +414,14 @@ space_view_on_drag_begin (GtkGestureDrag *gesture, double x, double y, TdSpaceVi
       = gtk_event_controller_get_current_event_state (GTK_EVENT_CONTROLLER (gesture));
 
   gtk_widget_grab_focus (GTK_WIDGET (self));
-  self->drag_camera = self->scene.camera;
+  self->drag_camera = self->camera;
   self->drag_moves = button != GDK_BUTTON_PRIMARY || (state & GDK_SHIFT_MASK);
 }
 
 static void
 space_view_on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TdSpaceView *self)
 {
-  TdCamera *camera = &self->scene.camera;
+  TdCamera *camera = &self->camera;
   const TdCamera *from = &self->drag_camera;
   double side
       = MIN (gtk_widget_get_width (GTK_WIDGET (self)), gtk_widget_get_height (GTK_WIDGET (self)));
@@ -459,14 +440,14 @@ space_view_on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TdSpac
 static gboolean
 space_view_on_scroll (GtkEventControllerScroll *scroll, double dx, double dy, TdSpaceView *self)
 {
-  zoom_to (self, self->scene.camera.zoom * pow (ZOOM_STEP, -dy));
+  zoom_to (self, self->camera.zoom * pow (ZOOM_STEP, -dy));
   return TRUE;
 }
 
 static void
 space_view_on_pinch_begin (GtkGesture *gesture, GdkEventSequence *sequence, TdSpaceView *self)
 {
-  self->pinch_zoom = self->scene.camera.zoom;
+  self->pinch_zoom = self->camera.zoom;
 }
 
 static void
@@ -480,7 +461,7 @@ space_view_on_pinch (GtkGestureZoom *gesture, double scale, TdSpaceView *self)
 static void
 space_view_on_arrow (TdSpaceView *self, int dx, int dy, GdkModifierType state)
 {
-  TdCamera *camera = &self->scene.camera;
+  TdCamera *camera = &self->camera;
   double step = (state & GDK_SHIFT_MASK ? STEP_FINE_DEG : STEP_DEG) * G_PI / 180;
 
   if (!(state & GDK_CONTROL_MASK)) {
@@ -501,7 +482,7 @@ space_view_on_key (GtkEventControllerKey *keys, guint key, guint code, GdkModifi
   if (td_key_arrow (key, &dx, &dy))
     space_view_on_arrow (self, dx, dy, state);
   else if (td_key_zoom (key))
-    zoom_to (self, self->scene.camera.zoom * pow (ZOOM_STEP, td_key_zoom (key)));
+    zoom_to (self, self->camera.zoom * pow (ZOOM_STEP, td_key_zoom (key)));
   else if (td_key_is_digit (key, 0))
     td_space_view_reset (self);
   else
@@ -511,30 +492,13 @@ space_view_on_key (GtkEventControllerKey *keys, guint key, guint code, GdkModifi
 
 /* ── Widget ── */
 
-static gboolean
-space_view_go_without_gl (gpointer user)
-{
-  TdSpaceView *self = user;
-
-  g_clear_pointer (&self->canvas, gtk_widget_unparent);
-  space_view_redraw (self);
-  return G_SOURCE_REMOVE;
-}
-
-/* Called while the canvas is in use: it cannot be removed before that is over. */
-static void
-space_view_gl_failed (gpointer user)
-{
-  g_idle_add_full (G_PRIORITY_HIGH, space_view_go_without_gl, g_object_ref (user), g_object_unref);
-}
-
 static void
 td_space_view_size_allocate (GtkWidget *widget, int width, int height, int baseline)
 {
   TdSpaceView *self = TD_SPACE_VIEW (widget);
 
   if (self->canvas)
-    gtk_widget_size_allocate (self->canvas, &(GtkAllocation) { 0, 0, width, height }, -1);
+    gtk_widget_allocate (GTK_WIDGET (self->canvas), width, height, -1, NULL);
   space_view_cast (self);
 }
 
@@ -552,10 +516,12 @@ td_space_view_dispose (GObject *object)
 {
   TdSpaceView *self = TD_SPACE_VIEW (object);
 
-  g_clear_pointer (&self->canvas, gtk_widget_unparent);
-  g_clear_pointer (&self->scene.space, td_space_free);
+  if (self->canvas)
+    gtk_widget_unparent (GTK_WIDGET (self->canvas));
+  self->canvas = NULL;
+  g_clear_pointer (&self->space, td_space_free);
   g_clear_pointer (&self->casting, td_latest_free);
-  g_clear_pointer (&self->scene.voxels, td_voxels_unref);
+  g_clear_pointer (&self->voxels, td_voxels_unref);
   g_clear_object (&self->picture);
   G_OBJECT_CLASS (td_space_view_parent_class)->dispose (object);
 }
@@ -586,8 +552,8 @@ td_space_view_init (TdSpaceView *self)
   const double origin[3] = { 0 };
 
   self->casting = td_latest_new (casting_work, casting_free, casting_show, g_object_unref, self);
-  self->scene.background = (TdInk) { { 0.11f, 0.11f, 0.12f, 1 } };
-  td_camera_init (&self->scene.camera, origin, 1);
+  self->background = (TdInk) { { 0.11f, 0.11f, 0.12f, 1 } };
+  td_camera_init (&self->camera, origin, 1);
   td_space_view_reset (self);
   gtk_widget_set_focusable (GTK_WIDGET (self), TRUE);
   gtk_widget_set_hexpand (GTK_WIDGET (self), TRUE);
@@ -595,9 +561,6 @@ td_space_view_init (TdSpaceView *self)
   gtk_widget_set_overflow (GTK_WIDGET (self), GTK_OVERFLOW_HIDDEN);
   gtk_widget_set_cursor_from_name (GTK_WIDGET (self), "grab");
   td_picture_input_add (GTK_WIDGET (self), &input);
-  if (td_drawing_by_processor ())
-    return;
-  self->canvas = space_canvas_new (&self->scene, space_view_gl_failed, self);
-  gtk_widget_set_can_target (self->canvas, FALSE);
-  gtk_widget_set_parent (self->canvas, GTK_WIDGET (self));
+  if (!td_drawing_by_processor ())
+    space_view_add_canvas (self);
 }

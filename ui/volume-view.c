@@ -4,7 +4,6 @@
 #include <glib/gi18n.h>
 #include <math.h>
 
-#include "done-strip.h"
 #include "residual-curve.h"
 #include "method-choices.h"
 #include "latest.h"
@@ -19,8 +18,7 @@ struct _TdVolumeView {
   TdVolumeBrowser *browser;
   GtkWidget *footer;
   GtkAdjustment *adjustment;
-  TdDoneStrip *strip;
-  TdResidualCurve *curve;
+  GtkDrawingArea *strip, *curve; /* finished slices; residuals of passes */
   TdJobItem *item;
   TdLatest *latest;
   guint shown_slice;    /* what the pane shows; G_MAXUINT: nothing */
@@ -119,6 +117,22 @@ volume_view_request_slice (TdVolumeView *self)
   td_image_pane_set_updating (self->pane, TRUE);
 }
 
+/* A thin bar along the slider: the slices that are finished. */
+static void
+volume_view_draw_strip (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer user)
+{
+  static const GdkRGBA green = { 0.18f, 0.76f, 0.49f, 1 };
+  const TdVolumeView *self = user;
+  TdSliceStore *store = self->item ? td_job_item_slices (self->item) : NULL;
+  const guint n = store ? td_slice_store_size (store) : 0;
+
+  gdk_cairo_set_source_rgba (cr, &green);
+  for (guint i = 0; i < n; i++)
+    if (td_slice_store_has (store, i))
+      cairo_rectangle (cr, (double) width * i / n, 0, (double) width / n, height);
+  cairo_fill (cr);
+}
+
 static void
 volume_view_place_slider (TdVolumeView *self, guint last)
 {
@@ -164,7 +178,6 @@ volume_view_browse (TdVolumeView *self)
   if (g_strcmp0 (gtk_stack_get_visible_child_name (self->stack), "browser") == 0)
     return;
   td_latest_cancel (self->latest);
-  td_done_strip_set_store (self->strip, NULL);
   td_volume_browser_open (self->browser, td_job_item_output (self->item), NULL);
   gtk_stack_set_visible_child_name (self->stack, "browser");
 }
@@ -224,7 +237,7 @@ on_item_changed (TdVolumeView *self)
   td_image_pane_set_units (self->pane, self->readout.units);
   td_slice_view_set_pixel_mm (td_image_pane_view (self->pane), self->readout.pixel_mm,
                               self->readout.pixel_mm);
-  td_done_strip_set_store (self->strip, store);
+  gtk_widget_queue_draw (GTK_WIDGET (self->strip));
   volume_view_show_method (self);
   show_subtitle (self);
   if (self->untouched && self->shown_slice == G_MAXUINT)
@@ -245,7 +258,6 @@ td_volume_view_show_job (TdVolumeView *self, TdJobItem *item)
   g_set_object (&self->item, item);
   self->shown_slice = G_MAXUINT;
   td_image_pane_renew (self->pane);
-  td_done_strip_set_store (self->strip, NULL);
   td_volume_browser_close (self->browser);
   gtk_stack_set_visible_child_name (self->stack, "empty");
   if (!item)
@@ -297,8 +309,6 @@ td_volume_view_class_init (TdVolumeViewClass *class)
   GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
 
   g_type_ensure (TD_TYPE_IMAGE_PANE);
-  g_type_ensure (TD_TYPE_DONE_STRIP);
-  g_type_ensure (TD_TYPE_RESIDUAL_CURVE);
   g_type_ensure (TD_TYPE_VOLUME_BROWSER);
   G_OBJECT_CLASS (class)->dispose = td_volume_view_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/volume-view.ui");
@@ -314,6 +324,7 @@ td_volume_view_init (TdVolumeView *self)
   self->latest = td_latest_new (volume_view_work, volume_view_request_free, on_image,
                                 (GDestroyNotify) td_image_unref, self);
   self->shown_slice = G_MAXUINT;
+  gtk_drawing_area_set_draw_func (self->strip, volume_view_draw_strip, self, NULL);
   td_image_pane_set_can_enlarge (self->pane, FALSE);
   td_image_pane_set_footer (self->pane, self->footer);
   td_image_pane_set_readout (self->pane, td_slice_readout, &self->readout);
