@@ -596,12 +596,6 @@ on_open_path (GSimpleAction *action, GVariant *parameter, gpointer user)
 
 /* ── Choosing files ── */
 
-static void
-window_on_scan_chosen (const char *path, gpointer user)
-{
-  td_window_open_path (user, path);
-}
-
 /* Scans of one sample lie side by side. The toolkit would list what any program used of late. */
 static void
 window_begin_beside (TdWindow *self, GtkFileChooser *chooser)
@@ -618,7 +612,7 @@ on_open (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
   g_auto (GStrv) scans = td_scan_patterns ();
   GtkFileChooser *chooser = td_choose_file (user, _ ("Open a Scan"), GTK_FILE_CHOOSER_ACTION_OPEN,
-                                            window_on_scan_chosen, user);
+                                            (TdFileChosen) td_window_open_path, user);
 
   window_begin_beside (user, chooser);
   td_choose_file_add_filter (chooser, _ ("Scans"), (const char *const *) scans);
@@ -630,13 +624,7 @@ on_open_folder (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
   window_begin_beside (user, td_choose_file (user, _ ("Open a Scan's Folder"),
                                              GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER,
-                                             window_on_scan_chosen, user));
-}
-
-static void
-window_on_volume_chosen (const char *path, gpointer user)
-{
-  window_view_volume (user, path);
+                                             (TdFileChosen) td_window_open_path, user));
 }
 
 static void
@@ -644,8 +632,9 @@ on_open_volume (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
   static const char *const volumes[]
       = { "*.tif", "*.tiff", "*.h5", "*.hdf5", "*.hdf", "*.nxs", "*.raw", "*.vol", NULL };
-  GtkFileChooser *chooser = td_choose_file (
-      user, _ ("Open as a Volume"), GTK_FILE_CHOOSER_ACTION_OPEN, window_on_volume_chosen, user);
+  GtkFileChooser *chooser
+      = td_choose_file (user, _ ("Open as a Volume"), GTK_FILE_CHOOSER_ACTION_OPEN,
+                        (TdFileChosen) window_view_volume, user);
 
   td_choose_file_add_filter (chooser, _ ("Volumes"), volumes);
   td_choose_file_add_filter (chooser, _ ("All files"), NULL);
@@ -655,7 +644,7 @@ static void
 on_open_volume_folder (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
   td_choose_file (user, _ ("Open a Folder of Slices"), GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER,
-                  window_on_volume_chosen, user);
+                  (TdFileChosen) window_view_volume, user);
 }
 
 /* What did not open as a scan. */
@@ -686,7 +675,7 @@ window_on_recipe_saved (GtkWidget *window, const char *path, gboolean saved)
 }
 
 static void
-window_save_recipe (const char *path, gpointer user)
+window_save_recipe (gpointer user, const char *path)
 {
   td_save_file (user, _ ("The recipe was not saved"), path, window_write_recipe,
                 g_memdup2 (td_session_recipe (TD_WINDOW (user)->session), sizeof (TdRecipe)),
@@ -762,7 +751,7 @@ window_load (TdWindow *self, const char *name, gboolean is_preset)
 }
 
 static void
-window_load_recipe (const char *path, gpointer user)
+window_load_recipe (gpointer user, const char *path)
 {
   window_load (user, path, FALSE);
 }
@@ -905,8 +894,7 @@ on_save_preset (GSimpleAction *action, GVariant *parameter, gpointer user)
   GtkWidget *entry = gtk_entry_new ();
 
   gtk_entry_set_activates_default (GTK_ENTRY (entry), TRUE);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (entry), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  _ ("Name of the preset"), -1);
+  td_set_spoken_name (entry, _ ("Name of the preset"));
   g_signal_connect (entry, "changed", G_CALLBACK (on_preset_typed), dialog);
   adw_message_dialog_set_extra_child (dialog, entry);
   adw_message_dialog_add_responses (dialog, "cancel", _ ("_Cancel"), "save", _ ("_Save"), NULL);
@@ -967,7 +955,7 @@ window_on_drop (GtkDropTarget *target, const GValue *value, double x, double y, 
     return FALSE;
   }
   if (td_session_scan (self->session) && g_str_has_suffix (path, ".recipe.json"))
-    window_load_recipe (path, self);
+    window_load_recipe (self, path);
   else
     td_window_open_path (self, path);
   return TRUE;
@@ -1505,12 +1493,6 @@ window_on_trials_closed (TdAxisStrip *strip, TdWindow *self)
 }
 
 static void
-window_on_trial_taken (TdAxisStrip *strip, double centre_px, TdWindow *self)
-{
-  td_centre_group_move (td_recipe_panel_centre (self->panel), centre_px);
-}
-
-static void
 on_show_trials (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
   TdWindow *self = user;
@@ -1584,10 +1566,9 @@ window_show_done (GtkMenuButton *button, gpointer user)
 static void
 window_on_next (TdRecipePanel *panel, TdWindow *self)
 {
-  if (td_recipe_panel_next (panel) == TD_FLOW_RECONSTRUCT && !window_has_volume (self))
-    gtk_widget_add_css_class (self->reconstruct_button, "suggested-action");
-  else
-    gtk_widget_remove_css_class (self->reconstruct_button, "suggested-action");
+  td_set_style_class (self->reconstruct_button, "suggested-action",
+                      td_recipe_panel_next (panel) == TD_FLOW_RECONSTRUCT
+                          && !window_has_volume (self));
 }
 
 static void
@@ -1645,12 +1626,6 @@ on_scan_changed (TdSession *session, TdWindow *self)
     td_recipe_panel_focus_next (self->panel);
 }
 
-static void
-window_on_before (TdRecipePanel *panel, const char *step, TdWindow *self)
-{
-  td_scan_view_set_before (self->scan_view, step);
-}
-
 /* Before and after while B is held: pressed again and again by the keyboard's repeat, let go once.
  */
 static gboolean
@@ -1669,18 +1644,6 @@ on_key_released (GtkEventControllerKey *controller, guint key, guint code, GdkMo
 {
   if (key == GDK_KEY_b || key == GDK_KEY_B)
     td_steps_group_set_before (td_recipe_panel_steps (self->panel), FALSE);
-}
-
-static void
-on_nudge_centre (TdScanView *view, double by_px, TdWindow *self)
-{
-  td_centre_group_nudge (td_recipe_panel_centre (self->panel), by_px);
-}
-
-static void
-on_centre_moved (TdScanView *view, double px, double tilt_deg, guint drag, TdWindow *self)
-{
-  td_centre_group_drag (td_recipe_panel_centre (self->panel), px, tilt_deg, drag);
 }
 
 static void
@@ -1703,12 +1666,6 @@ on_crop_drawn (TdScanView *view, int x, int y, int width, int height, TdWindow *
 
   memcpy (recipe.crop, crop, sizeof crop);
   td_session_edit (self->session, &recipe, NULL);
-}
-
-static void
-on_row_changed (TdScanView *view, guint row, TdWindow *self)
-{
-  window_set_lab_base (self);
 }
 
 static void
@@ -1927,10 +1884,9 @@ td_window_class_init (TdWindowClass *class)
                     reconstruct_button, details_button, undo_box, notice, notice_label, panel,
                     scan_view, strip_revealer, strip, lab_view, geometry_view, volume_view,
                     jobs_revealer, jobs_box, jobs_list);
-  td_bind_callbacks (widget, on_notice_response, on_recent_activated, window_on_before,
-                     window_on_next, window_on_trial_taken, window_on_trials_closed,
-                     on_nudge_centre, on_centre_moved, on_region_drawn, on_crop_drawn,
-                     on_row_changed, window_on_no_gl, on_take_requested, window_reveal_pages);
+  td_bind_callbacks (widget, on_notice_response, on_recent_activated, window_on_next,
+                     window_on_trials_closed, on_region_drawn, on_crop_drawn, window_set_lab_base,
+                     window_on_no_gl, on_take_requested, window_reveal_pages);
 }
 
 /* The pointer sees the buttons of pages, and nothing in them. Else what it was over outlives its
@@ -1985,9 +1941,19 @@ td_window_new (AdwApplication *application, GSettings *settings, TdEngine *engin
   g_signal_connect (keys, "key-pressed", G_CALLBACK (on_key_pressed), self);
   g_signal_connect (keys, "key-released", G_CALLBACK (on_key_released), self);
   gtk_widget_add_controller (GTK_WIDGET (self), keys);
+  TdCentreGroup *centre = td_recipe_panel_centre (self->panel);
   td_recipe_panel_on_edited (self->panel, G_CALLBACK (td_session_edit), self->session);
-  g_signal_connect_object (td_recipe_panel_centre (self->panel), "trials-wanted",
-                           G_CALLBACK (window_show_trials), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (centre, "trials-wanted", G_CALLBACK (window_show_trials), self,
+                           G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->scan_view, "nudge-centre", G_CALLBACK (td_centre_group_nudge),
+                           centre, G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->scan_view, "centre-moved", G_CALLBACK (td_centre_group_drag),
+                           centre, G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->strip, "taken", G_CALLBACK (td_centre_group_move), centre,
+                           G_CONNECT_SWAPPED);
+  g_signal_connect_object (td_recipe_panel_steps (self->panel), "before",
+                           G_CALLBACK (td_scan_view_set_before), self->scan_view,
+                           G_CONNECT_SWAPPED);
   g_signal_connect (self->session, "scan-changed", G_CALLBACK (on_scan_changed), self);
   g_signal_connect (self->session, "recipe-changed", G_CALLBACK (on_recipe_changed), self);
   g_signal_connect (self->pages, "notify::visible-child", G_CALLBACK (on_page_changed), self);

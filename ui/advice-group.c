@@ -82,10 +82,8 @@ advice_group_update (TdAdviceGroup *self)
         = advice ? td_message_text (advice->message, td_label_naming) : g_strdup ("");
     td_set_text (GTK_LABEL (self->words[kind]), words);
     gtk_widget_set_visible (self->rows[kind], advice_group_shows (self, kind));
-    if (self->next && first && first->kind == kind)
-      gtk_widget_add_css_class (self->buttons[kind], "suggested-action");
-    else
-      gtk_widget_remove_css_class (self->buttons[kind], "suggested-action");
+    td_set_style_class (self->buttons[kind], "suggested-action",
+                        self->next && first && first->kind == kind);
   }
   gtk_widget_set_visible (GTK_WIDGET (self), first != NULL);
 }

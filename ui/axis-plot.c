@@ -280,6 +280,5 @@ td_axis_plot_init (TdAxisPlot *self)
   gtk_widget_set_tooltip_text (GTK_WIDGET (self),
                                _ ("Across: column of the axis. Down: detector row. The band is the "
                                   "consensus; the dashed line is set. Click an answer to take it"));
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  _ ("Where each method saw the axis"), -1);
+  td_set_spoken_name (self, _ ("Where each method saw the axis"));
 }

@@ -190,10 +190,8 @@ axis_strip_mark (TdAxisStrip *self)
   const double half = self->shown ? self->shown->step_px / 2 : 0;
 
   for (guint i = 0; i < N; i++)
-    if (self->shown && fabs (self->shown->centres_px[i] - self->centre_px) < half)
-      gtk_widget_add_css_class (self->buttons[i], "current");
-    else
-      gtk_widget_remove_css_class (self->buttons[i], "current");
+    td_set_style_class (self->buttons[i], "current",
+                        self->shown && fabs (self->shown->centres_px[i] - self->centre_px) < half);
 }
 
 static void
@@ -207,8 +205,7 @@ axis_strip_update (TdAxisStrip *self)
                                self->shown ? GDK_PAINTABLE (self->shown->pictures[i]) : NULL);
     gtk_widget_set_sensitive (self->buttons[i], self->shown != NULL);
     g_autofree char *name = g_strdup_printf (_ ("Take centre %s"), text);
-    gtk_accessible_update_property (GTK_ACCESSIBLE (self->buttons[i]),
-                                    GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
+    td_set_spoken_name (self->buttons[i], name);
   }
   axis_strip_mark (self);
   gtk_widget_queue_draw (GTK_WIDGET (self->curve));

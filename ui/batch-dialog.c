@@ -250,10 +250,7 @@ batch_dialog_show_look (TdBatchDialog *self, const Look *look)
                                                          : takes);
 
   adw_action_row_set_subtitle (ADW_ACTION_ROW (row), text);
-  if (look->problem)
-    gtk_widget_add_css_class (GTK_WIDGET (row), "wrong");
-  else
-    gtk_widget_remove_css_class (GTK_WIDGET (row), "wrong");
+  td_set_style_class (row, "wrong", look->problem != NULL);
 }
 
 static void
@@ -368,6 +365,8 @@ batch_dialog_update (TdBatchDialog *self)
   const gboolean sound = batch_dialog_check (self, &error);
   const gboolean looks = sound && !batch_dialog_watches (self) && self->paths->len > 0;
 
+  if (self->filling)
+    return;
   gtk_widget_set_visible (self->chosen, !batch_dialog_watches (self));
   gtk_widget_set_visible (self->watched, batch_dialog_watches (self));
   gtk_widget_set_visible (self->none, self->paths->len == 0);
@@ -506,56 +505,39 @@ td_batch_dialog_add_all (TdBatchDialog *self, const char *folder)
 /* ── Choosing ── */
 
 static void
-batch_dialog_on_scan (const char *path, gpointer user)
-{
-  td_batch_dialog_add (user, path);
-}
-
-static void
-batch_dialog_on_folder_of_scans (const char *path, gpointer user)
-{
-  td_batch_dialog_add_all (user, path);
-}
-
-static void
-batch_dialog_on_folder (const char *path, gpointer row)
-{
-  gtk_editable_set_text (row, path);
-}
-
-static void
 batch_dialog_on_add_files (GtkButton *button, TdBatchDialog *self)
 {
   td_choose_files (GTK_WIDGET (self), _ ("Scans of the Batch"), GTK_FILE_CHOOSER_ACTION_OPEN,
-                   batch_dialog_on_scan, self);
+                   (TdFileChosen) td_batch_dialog_add, self);
 }
 
 static void
 batch_dialog_on_add_folders (GtkButton *button, TdBatchDialog *self)
 {
   td_choose_files (GTK_WIDGET (self), _ ("Folders That Are Scans"),
-                   GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER, batch_dialog_on_scan, self);
+                   GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER, (TdFileChosen) td_batch_dialog_add, self);
 }
 
 static void
 batch_dialog_on_add_all (GtkButton *button, TdBatchDialog *self)
 {
   td_choose_file (GTK_WIDGET (self), _ ("A Folder of Scans"), GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER,
-                  batch_dialog_on_folder_of_scans, self);
+                  (TdFileChosen) td_batch_dialog_add_all, self);
 }
 
 static void
 batch_dialog_on_choose_watch (GtkButton *button, TdBatchDialog *self)
 {
   td_choose_file (GTK_WIDGET (self), _ ("Folder to Watch"), GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER,
-                  batch_dialog_on_folder, self->watch);
+                  (TdFileChosen) gtk_editable_set_text, self->watch);
 }
 
 static void
 batch_dialog_on_choose_folder (GtkButton *button, TdBatchDialog *self)
 {
   td_choose_file (GTK_WIDGET (self), _ ("Write the Volumes To"),
-                  GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER, batch_dialog_on_folder, self->folder);
+                  GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER, (TdFileChosen) gtk_editable_set_text,
+                  self->folder);
 }
 
 /* ── The recipe ── */
@@ -581,13 +563,6 @@ batch_dialog_on_changed (gpointer object, gpointer property, TdBatchDialog *self
   self->recipe.output_format = adw_combo_row_get_selected (self->format);
   batch_dialog_show_axis (self);
   batch_dialog_update (self);
-}
-
-static void
-batch_dialog_on_text (GtkEditable *editable, TdBatchDialog *self)
-{
-  if (!self->filling)
-    batch_dialog_update (self);
 }
 
 static void
@@ -638,7 +613,7 @@ td_batch_dialog_class_init (TdBatchDialogClass *class)
   td_bind_callbacks (widget, batch_dialog_on_accept, batch_dialog_on_add_files,
                      batch_dialog_on_add_folders, batch_dialog_on_add_all,
                      batch_dialog_on_choose_watch, batch_dialog_on_choose_folder,
-                     batch_dialog_on_changed, batch_dialog_on_text);
+                     batch_dialog_on_changed, batch_dialog_update);
   td_signal_new (class, "accepted", 1, G_TYPE_POINTER);
 }
 

@@ -199,10 +199,7 @@ batch_window_show_cell (TdBatchScan *scan, GtkListItem *cell)
 
   gtk_label_set_text (GTK_LABEL (label), text);
   gtk_widget_set_tooltip_text (label, *tip ? tip : NULL);
-  if (scan->row->state == TD_BATCH_FAILED)
-    gtk_widget_add_css_class (label, "error");
-  else
-    gtk_widget_remove_css_class (label, "error");
+  td_set_style_class (label, "error", scan->row->state == TD_BATCH_FAILED);
 }
 
 static void
@@ -377,7 +374,7 @@ td_batch_window_text (TdBatchWindow *self)
 }
 
 static void
-batch_window_on_path (const char *path, gpointer user)
+batch_window_on_path (gpointer user, const char *path)
 {
   td_save_file (user, _ ("The table was not saved"), path, td_save_text,
                 td_batch_window_text (user), g_free, NULL);

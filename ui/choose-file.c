@@ -17,7 +17,7 @@ choose_file_on_response (GtkNativeDialog *dialog, int response, gpointer user)
     g_autoptr (GFile) file = g_list_model_get_item (files, i);
     g_autofree char *path = g_file_get_path (file);
     if (path)
-      chosen (path, user);
+      chosen (user, path);
     else
       gtk_window_present (GTK_WINDOW (
           td_telling_dialog_new (gtk_native_dialog_get_transient_for (dialog),

@@ -4,7 +4,7 @@
 #include <gtk/gtk.h>
 
 /* @path is on a disk of this machine; where what was chosen is not, that is told. */
-typedef void (*TdFileChosen) (const char *path, gpointer user);
+typedef void (*TdFileChosen) (gpointer user, const char *path);
 
 /* Asks for a file or a folder in a dialog over the window of @parent. @user is a GObject. Once it
    is gone, @chosen is not called. The caller may add to the chooser before it returns to the main

@@ -292,8 +292,7 @@ devices_window_add_available (TdDevicesWindow *self, GtkWidget *group, const TdD
   device->bar = td_narrow_bar_new (_ ("Progress of the self-test"));
   device->testing = td_latest_new (devices_window_test, g_free, devices_window_on_tested,
                                    devices_window_testing_free, device);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (device->use), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  entry->name, -1);
+  td_set_spoken_name (device->use, entry->name);
   devices_window_add_suffix (device->use_row, device->first);
   devices_window_add_suffix (device->use_row, device->use);
   devices_window_add_suffix (device->test_row, device->bar);

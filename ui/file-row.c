@@ -20,7 +20,7 @@ G_DEFINE_FINAL_TYPE (TdFileRow, td_file_row, ADW_TYPE_ACTION_ROW)
 /* ── Choosing ── */
 
 static void
-file_row_take (const char *path, gpointer user)
+file_row_take (gpointer user, const char *path)
 {
   g_signal_emit_by_name (user, "chosen", path);
 }
@@ -67,7 +67,7 @@ file_row_on_drop (GtkDropTarget *target, const GValue *value, double x, double y
   if (!files)
     return FALSE;
   g_autofree char *path = g_file_get_path (files->data);
-  file_row_take (path, self);
+  file_row_take (self, path);
   return TRUE;
 }
 
@@ -153,10 +153,8 @@ td_file_row_offer (TdFileRow *self, const char *none, const char *const *pattern
 
   self->none = none;
   self->patterns = patterns;
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->choose), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  choose, -1);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->clear), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  clear, -1);
+  td_set_spoken_name (self->choose, choose);
+  td_set_spoken_name (self->clear, clear);
   td_file_row_set_path (self, NULL);
 }
 
@@ -178,6 +176,5 @@ td_file_row_allow_folders (TdFileRow *self)
                                            G_CALLBACK (on_choose_folder));
 
   gtk_button_set_icon_name (GTK_BUTTON (self->choose), "text-x-generic-symbolic");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, label,
-                                  -1);
+  td_set_spoken_name (button, label);
 }

@@ -70,7 +70,7 @@ show_view (TdGeometryView *self)
       _ ("Geometry of view %u: source, detector, rotation axis and volume"), view);
 
   td_space_view_take_space (self->space, td_orbit_space (self->orbit, view));
-  td_space_view_set_label (self->space, label);
+  td_set_spoken_name (self->space, label);
 }
 
 /* The centre at the middle of the rows that are left. */
@@ -187,12 +187,6 @@ on_top (GtkButton *button, TdGeometryView *self)
   td_space_view_look_from (self->space, 0, 90);
 }
 
-static void
-geometry_view_on_reset (GtkButton *button, TdGeometryView *self)
-{
-  td_space_view_reset (self->space);
-}
-
 /* ── Widget ── */
 
 static void
@@ -216,7 +210,7 @@ td_geometry_view_class_init (TdGeometryViewClass *class)
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/geometry-view.ui");
   td_bind_children (widget, TdGeometryView, box, heading, facts, problem, space, view_adjustment);
   td_bind_callbacks (widget, geometry_view_on_view_changed, on_front, on_side, on_top,
-                     geometry_view_on_reset);
+                     td_space_view_reset);
 }
 
 static void

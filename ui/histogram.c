@@ -308,8 +308,7 @@ td_histogram_init (TdHistogram *self)
   gtk_widget_set_cursor_from_name (GTK_WIDGET (self), "ew-resize");
   gtk_widget_set_tooltip_text (
       GTK_WIDGET (self), _ ("Drag the handles to set the contrast; double click for automatic"));
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  _ ("Contrast: histogram with black and white point"), -1);
+  td_set_spoken_name (self, _ ("Contrast: histogram with black and white point"));
   g_signal_connect (drag, "drag-begin", G_CALLBACK (histogram_on_drag_begin), self);
   g_signal_connect (drag, "drag-update", G_CALLBACK (histogram_on_drag_update), self);
   g_signal_connect (drag, "drag-end", G_CALLBACK (histogram_on_drag_end), self);

@@ -54,8 +54,8 @@ image_pane_show_range (TdImagePane *self, double low, double high)
   g_signal_emit_by_name (self, "contrast-changed", low, high);
 }
 
-static void
-set_auto_contrast (TdImagePane *self, gboolean automatic)
+void
+td_image_pane_set_automatic (TdImagePane *self, gboolean automatic)
 {
   GAction *action = g_action_map_lookup_action (G_ACTION_MAP (self->actions), "auto-contrast");
   TdImage *image = td_slice_view_get_image (self->view);
@@ -70,36 +70,16 @@ set_auto_contrast (TdImagePane *self, gboolean automatic)
 }
 
 static void
-on_range_changed (TdSliceView *view, double low, double high, TdImagePane *self)
-{
-  set_auto_contrast (self, FALSE);
-  image_pane_show_range (self, low, high);
-}
-
-static void
-on_histogram_range (TdHistogram *histogram, double low, double high, TdImagePane *self)
-{
-  set_auto_contrast (self, FALSE);
-  image_pane_show_range (self, low, high);
-}
-
-static void
 on_auto_requested (TdHistogram *histogram, TdImagePane *self)
 {
-  set_auto_contrast (self, TRUE);
+  td_image_pane_set_automatic (self, TRUE);
 }
 
 void
 td_image_pane_set_range (TdImagePane *self, double low, double high)
 {
-  set_auto_contrast (self, FALSE);
+  td_image_pane_set_automatic (self, FALSE);
   image_pane_show_range (self, low, high);
-}
-
-void
-td_image_pane_set_automatic (TdImagePane *self, gboolean automatic)
-{
-  set_auto_contrast (self, automatic);
 }
 
 /* Per cent, as the menu has them. */
@@ -110,7 +90,7 @@ image_pane_on_levels (GSimpleAction *action, GVariant *state, gpointer user)
 
   g_simple_action_set_state (action, state);
   self->auto_fraction = g_ascii_strtod (g_variant_get_string (state, NULL), NULL) / 100;
-  set_auto_contrast (self, TRUE);
+  td_image_pane_set_automatic (self, TRUE);
 }
 
 /* ── A profile along the row under the pointer ── */
@@ -178,9 +158,10 @@ td_image_pane_set_units (TdImagePane *self, const char *units)
 }
 
 static void
-image_pane_measure (TdImagePane *self, const double box[4])
+image_pane_on_measured (TdSliceView *view, double x, double y, double width, double height,
+                        TdImagePane *self)
 {
-  memcpy (self->measured, box, sizeof self->measured);
+  memcpy (self->measured, (double[]) { x, y, width, height }, sizeof self->measured);
   update_statistics (self);
 }
 
@@ -227,7 +208,7 @@ image_pane_wanted (TdImagePane *self)
 }
 
 static void
-image_pane_on_chosen (const char *path, gpointer user)
+image_pane_on_chosen (gpointer user, const char *path)
 {
   td_save_file (user, _ ("The picture was not saved"), path, image_pane_write,
                 g_object_steal_data (user, "picture-wanted"), wanted_free, NULL);
@@ -314,19 +295,13 @@ on_query_tooltip (GtkWidget *label, int x, int y, gboolean keyboard, GtkTooltip 
   return FALSE; /* the toolkit shows it */
 }
 
-static void
-on_measured (TdSliceView *view, double x, double y, double width, double height, TdImagePane *self)
-{
-  image_pane_measure (self, (double[]) { x, y, width, height });
-}
-
 /* ── Interface ── */
 
 void
 td_image_pane_set_title (TdImagePane *self, const char *title)
 {
   td_set_text (self->title, title);
-  td_slice_view_set_label (self->view, title);
+  td_set_spoken_name (self->view, title);
 }
 
 void
@@ -357,7 +332,7 @@ td_image_pane_set_image (TdImagePane *self, TdImage *image)
 {
   td_image_pane_flip_image (self, image);
   if (image && self->auto_contrast)
-    set_auto_contrast (self, TRUE);
+    td_image_pane_set_automatic (self, TRUE);
 }
 
 TdImage *
@@ -408,10 +383,7 @@ td_image_pane_set_message (TdImagePane *self, const char *message)
   gtk_widget_set_visible (self->message_box, message != NULL);
   /* The picture below it is an earlier one: of another row or recipe. */
   g_simple_action_set_enabled (G_SIMPLE_ACTION (save), message == NULL);
-  if (message)
-    gtk_widget_add_css_class (GTK_WIDGET (self->view), "stale");
-  else
-    gtk_widget_remove_css_class (GTK_WIDGET (self->view), "stale");
+  td_set_style_class (self->view, "stale", message != NULL);
   for (GtkWidget *child; (child = gtk_widget_get_first_child (GTK_WIDGET (self->remedies)));)
     gtk_box_remove (self->remedies, child);
   gtk_widget_set_visible (GTK_WIDGET (self->remedies), FALSE);
@@ -468,7 +440,7 @@ void
 td_image_pane_renew (TdImagePane *self)
 {
   td_image_pane_set_image (self, NULL);
-  set_auto_contrast (self, TRUE);
+  td_image_pane_set_automatic (self, TRUE);
   td_slice_view_renew (self->view);
 }
 
@@ -552,7 +524,7 @@ on_one_to_one (GSimpleAction *action, GVariant *parameter, gpointer user)
 static void
 on_auto_contrast (GSimpleAction *action, GVariant *state, gpointer user)
 {
-  set_auto_contrast (user, g_variant_get_boolean (state));
+  td_image_pane_set_automatic (user, g_variant_get_boolean (state));
 }
 
 static void
@@ -611,8 +583,8 @@ td_image_pane_class_init (TdImagePaneClass *class)
   td_bind_children (widget, TdImagePane, box, heading, words, option_section, title, subtitle,
                     message, message_box, remedies, readout, badge, statistics, profile, spinner,
                     enlarge, view, histogram);
-  td_bind_callbacks (widget, on_query_tooltip, on_pointed, on_measured, on_range_changed,
-                     image_pane_update_profile, on_histogram_range, on_auto_requested,
+  td_bind_callbacks (widget, on_query_tooltip, on_pointed, image_pane_on_measured,
+                     td_image_pane_set_range, image_pane_update_profile, on_auto_requested,
                      on_enlarge_toggled);
   td_signal_new (class, "enlarge-toggled", 1, G_TYPE_BOOLEAN);
   td_signal_new (class, "option-toggled", 1, G_TYPE_BOOLEAN);

@@ -372,7 +372,7 @@ td_lab_chart_set_label (TdLabChart *self, const char *label)
 {
   g_free (self->label);
   self->label = g_strdup (label);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
+  td_set_spoken_name (self, label);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 

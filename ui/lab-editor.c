@@ -20,7 +20,6 @@ struct _TdLabEditor {
   GtkPopover parent_instance;
   GtkGrid *form;
   GtkLabel *problem;
-  GtkButton *apply;
   GtkEntry *name, *others;
   GtkDropDown *choices[N_OPTIONS];
   GStrv values[N_OPTIONS]; /* of a chooser's lines; the first is "": as the recipe */
@@ -145,17 +144,11 @@ lab_editor_text (TdLabEditor *self)
 }
 
 static void
-lab_editor_on_apply (GtkButton *button, TdLabEditor *self)
+lab_editor_apply (TdLabEditor *self)
 {
   g_autofree char *text = lab_editor_text (self);
 
   g_signal_emit_by_name (self, "applied", text);
-}
-
-static void
-lab_editor_on_activate (GtkEntry *entry, TdLabEditor *self)
-{
-  lab_editor_on_apply (self->apply, self);
 }
 
 /* ── Interface ── */
@@ -188,8 +181,7 @@ lab_editor_add_line (TdLabEditor *self, int line, const char *label, GtkWidget *
 
   gtk_label_set_xalign (GTK_LABEL (text), 0);
   gtk_label_set_mnemonic_widget (GTK_LABEL (text), widget);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (widget), GTK_ACCESSIBLE_PROPERTY_LABEL, label,
-                                  -1);
+  td_set_spoken_name (widget, label);
   gtk_widget_set_hexpand (widget, TRUE);
   gtk_grid_attach (self->form, text, 0, line, 1, 1);
   gtk_grid_attach (self->form, widget, 1, line, 1, 1);
@@ -212,8 +204,8 @@ td_lab_editor_class_init (TdLabEditorClass *class)
 
   G_OBJECT_CLASS (class)->finalize = td_lab_editor_finalize;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/lab-editor.ui");
-  td_bind_children (widget, TdLabEditor, form, problem, apply);
-  gtk_widget_class_bind_template_callback (widget, lab_editor_on_apply);
+  td_bind_children (widget, TdLabEditor, form, problem);
+  gtk_widget_class_bind_template_callback (widget, lab_editor_apply);
   td_signal_new (class, "applied", 1, G_TYPE_STRING);
 }
 
@@ -233,6 +225,6 @@ td_lab_editor_init (TdLabEditor *self)
                          GTK_WIDGET (self->choices[i]));
   }
   lab_editor_add_line (self, N_OPTIONS + 1, _ ("Other options"), GTK_WIDGET (self->others));
-  g_signal_connect (self->others, "activate", G_CALLBACK (lab_editor_on_activate), self);
-  g_signal_connect (self->name, "activate", G_CALLBACK (lab_editor_on_activate), self);
+  g_signal_connect_swapped (self->others, "activate", G_CALLBACK (lab_editor_apply), self);
+  g_signal_connect_swapped (self->name, "activate", G_CALLBACK (lab_editor_apply), self);
 }

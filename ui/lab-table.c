@@ -7,6 +7,7 @@
 #include "compute/lab/lab-plot.h"
 #include "labels.h"
 #include "method-choices.h"
+#include "ui.h"
 
 /* ── A row ── */
 
@@ -204,8 +205,7 @@ lab_table_setup_name (GtkSignalListItemFactory *factory, GtkListItem *item, gpoi
 
   gtk_menu_button_set_icon_name (GTK_MENU_BUTTON (button), "view-more-symbolic");
   gtk_widget_set_tooltip_text (button, _ ("Edit, duplicate, remove or use this variant"));
-  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  _ ("Edit, duplicate, remove or use this variant"), -1);
+  td_set_spoken_name (button, _ ("Edit, duplicate, remove or use this variant"));
   gtk_widget_add_css_class (button, "flat");
   gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
   lab_table_wrap (GTK_LABEL (name));
@@ -241,10 +241,7 @@ lab_table_bind_name (GtkSignalListItemFactory *factory, GtkListItem *item, TdLab
   gtk_label_set_markup (name, markup);
   gtk_label_set_text (used, words);
   gtk_widget_set_tooltip_text (texts, tip);
-  if (o && (o->error || o->astray))
-    gtk_widget_add_css_class (GTK_WIDGET (used), "warning");
-  else
-    gtk_widget_remove_css_class (GTK_WIDGET (used), "warning");
+  td_set_style_class (used, "warning", o && (o->error || o->astray));
 }
 
 /* ── Order ── */
@@ -362,8 +359,7 @@ td_lab_table_init (TdLabTable *self)
 {
   self->rows = g_list_store_new (TD_TYPE_LAB_ROW);
   self->view = GTK_COLUMN_VIEW (gtk_column_view_new (NULL));
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->view), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  _ ("Variants"), -1);
+  td_set_spoken_name (self->view, _ ("Variants"));
   lab_table_add_name (self);
   for (guint i = 0; i < G_N_ELEMENTS (columns); i++)
     lab_table_add_value (self, &columns[i]);

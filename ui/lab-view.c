@@ -669,7 +669,7 @@ lab_view_take_picture (Saving *saving, GdkTexture *texture)
 }
 
 static void
-lab_view_on_save_chosen (const char *path, gpointer user)
+lab_view_on_save_chosen (gpointer user, const char *path)
 {
   TdLabView *self = user;
   const Save what = GPOINTER_TO_UINT (g_object_get_data (user, "save"));
@@ -755,7 +755,7 @@ lab_view_on_loaded (GObject *object, GAsyncResult *result, gpointer user)
 }
 
 static void
-lab_view_on_load_chosen (const char *path, gpointer user)
+lab_view_on_load_chosen (gpointer user, const char *path)
 {
   g_autoptr (GTask) task = g_task_new (user, NULL, lab_view_on_loaded, NULL);
   g_task_set_task_data (task, g_strdup (path), g_free);

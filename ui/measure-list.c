@@ -392,8 +392,7 @@ td_measure_list_init (TdMeasureList *self)
   gtk_widget_set_visible (GTK_WIDGET (self->rows), FALSE);
   gtk_drawing_area_set_content_height (GTK_DRAWING_AREA (self->plot), PLOT_PX);
   gtk_drawing_area_set_draw_func (GTK_DRAWING_AREA (self->plot), measure_list_draw, self, NULL);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->plot), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  _ ("Profile along the line"), -1);
+  td_set_spoken_name (self->plot, _ ("Profile along the line"));
   gtk_widget_set_visible (self->plot, FALSE);
   gtk_box_append (GTK_BOX (self->box), self->plot);
   gtk_box_append (GTK_BOX (self->box), GTK_WIDGET (self->rows));

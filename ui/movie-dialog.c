@@ -196,9 +196,11 @@ movie_dialog_on_saved (GObject *object, GAsyncResult *result, gpointer unused)
 void
 td_movie_dialog_save (TdMovieDialog *self, const char *path)
 {
-  Saving *saving = g_new (Saving, 1);
   GError *error = NULL;
 
+  if (self->saving)
+    return;
+  Saving *saving = g_new (Saving, 1);
   *saving = (Saving) { td_volume_source_ref (self->source), movie_dialog_movie (self),
                        g_strdup (path), 0 };
   g_clear_object (&self->cancellable);
@@ -222,15 +224,6 @@ td_movie_dialog_save (TdMovieDialog *self, const char *path)
 }
 
 static void
-movie_dialog_on_chosen (const char *path, gpointer user)
-{
-  TdMovieDialog *self = user;
-
-  if (!self->saving)
-    td_movie_dialog_save (self, path);
-}
-
-static void
 movie_dialog_choose (TdMovieDialog *self)
 {
   static const char *const avi[] = { "*.avi", NULL };
@@ -242,7 +235,7 @@ movie_dialog_choose (TdMovieDialog *self)
   g_autofree char *name = g_strconcat (base, ".avi", NULL);
   GtkFileChooser *chooser
       = td_choose_file (GTK_WIDGET (self), _ ("Save a Movie"), GTK_FILE_CHOOSER_ACTION_SAVE,
-                        movie_dialog_on_chosen, self);
+                        (TdFileChosen) td_movie_dialog_save, self);
   td_choose_file_add_filter (chooser, _ ("AVI: a movie"), avi);
   gtk_file_chooser_set_current_name (chooser, name);
 }

@@ -329,8 +329,7 @@ switch_row_of (const TdField *field, GtkWidget **control)
   GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "title", _ (field->label), NULL);
 
   *control = gtk_switch_new ();
-  gtk_accessible_update_property (GTK_ACCESSIBLE (*control), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  _ (field->label), -1);
+  td_set_spoken_name (*control, _ (field->label));
   gtk_widget_set_valign (*control, GTK_ALIGN_CENTER);
   adw_action_row_add_suffix (ADW_ACTION_ROW (row), *control);
   adw_action_row_set_activatable_widget (ADW_ACTION_ROW (row), *control);

@@ -27,12 +27,6 @@ struct _TdRecipePanel {
 
 G_DEFINE_FINAL_TYPE (TdRecipePanel, td_recipe_panel, GTK_TYPE_WIDGET)
 
-static void
-recipe_panel_on_before (TdStepsGroup *steps, const char *step, TdRecipePanel *self)
-{
-  g_signal_emit_by_name (self, "before", step);
-}
-
 /* ── What comes next ── */
 
 static const char *
@@ -85,11 +79,9 @@ recipe_panel_show_button (TdRecipePanel *self)
 static void
 recipe_panel_show_busy (TdRecipePanel *self)
 {
-  if (td_advice_group_busy (TD_ADVICE_GROUP (self->advice))
-      || (self->check && td_choice_check_busy (self->check)))
-    gtk_widget_add_css_class (GTK_WIDGET (self), "updating");
-  else
-    gtk_widget_remove_css_class (GTK_WIDGET (self), "updating");
+  td_set_style_class (self, "updating",
+                      td_advice_group_busy (TD_ADVICE_GROUP (self->advice))
+                          || (self->check && td_choice_check_busy (self->check)));
 }
 
 static void
@@ -102,10 +94,7 @@ recipe_panel_show_next (TdRecipePanel *self)
     GtkWidget *hint = gtk_widget_get_last_child (self->headings[i]);
     const gboolean next = self->scan && self->next == i && !recipe_panel_is_done (self);
     td_set_text (GTK_LABEL (hint), next ? flow_hint (i, self->has_volume) : "");
-    if (next)
-      gtk_widget_add_css_class (self->headings[i], "next");
-    else
-      gtk_widget_remove_css_class (self->headings[i], "next");
+    td_set_style_class (self->headings[i], "next", next);
   }
   td_advice_group_mark (TD_ADVICE_GROUP (self->advice),
                         self->next == TD_FLOW_DATA || self->next == TD_FLOW_PREPARE);
@@ -315,9 +304,8 @@ td_recipe_panel_class_init (TdRecipePanelClass *class)
                     iterative, device, steps, region);
   for (guint i = 0; i < TD_N_FLOW; i++)
     gtk_widget_class_bind_template_child_full (widget, heading_names[i], FALSE, 0);
-  td_bind_callbacks (widget, recipe_panel_on_before, td_recipe_panel_do_next);
+  td_bind_callbacks (widget, td_recipe_panel_do_next);
   td_signal_new (class, "next-changed", 0);
-  td_signal_new (class, "before", 1, G_TYPE_STRING);
 }
 
 /* Groups of rows that their fields' table describes. */

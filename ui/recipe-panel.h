@@ -21,7 +21,7 @@ typedef enum {
  * TdRecipePanel: everything a person may choose, in the order of the work, beside the pictures.
  * What matters is shown, the rest waits behind "More"; what comes next is marked. It has the style
  * class "updating" while the data are looked at and choices are asked for.
- * Signals "before" (const char *step): as TdStepsGroup's; "next-changed" ().
+ * Signal "next-changed" ().
  */
 #define TD_TYPE_RECIPE_PANEL (td_recipe_panel_get_type ())
 G_DECLARE_FINAL_TYPE (TdRecipePanel, td_recipe_panel, TD, RECIPE_PANEL, GtkWidget)

@@ -357,6 +357,8 @@ reconstruct_dialog_request (TdReconstructDialog *self)
 static void
 request_plan (TdReconstructDialog *self)
 {
+  if (self->filling)
+    return;
   gtk_widget_set_sensitive (self->accept, FALSE);
   gtk_spinner_set_spinning (self->spinner, TRUE);
   td_latest_request (self->plans, reconstruct_dialog_request (self));
@@ -389,13 +391,6 @@ reconstruct_dialog_collect (TdReconstructDialog *self)
   request_plan (self);
 }
 
-static void
-on_path_changed (GtkEditable *editable, TdReconstructDialog *self)
-{
-  if (!self->filling)
-    request_plan (self);
-}
-
 static char *
 without_suffix (const char *path)
 {
@@ -420,19 +415,11 @@ on_format_changed (GObject *object, GParamSpec *property, TdReconstructDialog *s
 }
 
 static void
-reconstruct_dialog_on_chosen (const char *path, gpointer user)
-{
-  TdReconstructDialog *self = user;
-
-  gtk_editable_set_text (GTK_EDITABLE (self->path), path);
-}
-
-static void
 reconstruct_dialog_on_choose (GtkButton *button, TdReconstructDialog *self)
 {
   GtkFileChooser *chooser
       = td_choose_file (GTK_WIDGET (self), _ ("Write the Volume To"), GTK_FILE_CHOOSER_ACTION_SAVE,
-                        reconstruct_dialog_on_chosen, self);
+                        (TdFileChosen) gtk_editable_set_text, self->path);
   g_autofree char *name = g_path_get_basename (gtk_editable_get_text (GTK_EDITABLE (self->path)));
   g_autofree char *folder = g_path_get_dirname (gtk_editable_get_text (GTK_EDITABLE (self->path)));
   g_autoptr (GFile) file = g_file_new_for_path (folder);
@@ -625,7 +612,7 @@ td_reconstruct_dialog_class_init (TdReconstructDialogClass *class)
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/reconstruct-dialog.ui");
   td_bind_children (widget, TdReconstructDialog, accept, path, where, format, bits, range_row,
                     range_auto, low, high, plan, each_device, spinner, problem);
-  td_bind_callbacks (widget, on_accept, reconstruct_dialog_on_choose, on_path_changed,
+  td_bind_callbacks (widget, on_accept, reconstruct_dialog_on_choose, request_plan,
                      on_format_changed, reconstruct_dialog_collect);
   td_signal_new (class, "accepted", 2, G_TYPE_POINTER, G_TYPE_STRING);
 }

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "ui.h"
+
 #define EDGE_PX 8.0
 #define DOT_PX 2.0
 #define LEAST 1e-12 /* a residual of 0 has no logarithm */
@@ -69,6 +71,6 @@ td_residual_curve_set (GtkDrawingArea *area, const GArray *residuals, guint n_pa
   g_autofree char *text = g_strdup_printf (_ ("Relative residual after %u of %u passes: %.4f"), n,
                                            curve->n_passes, curve->residuals[n - 1]);
   gtk_widget_set_tooltip_text (GTK_WIDGET (area), text);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (area), GTK_ACCESSIBLE_PROPERTY_LABEL, text, -1);
+  td_set_spoken_name (area, text);
   gtk_drawing_area_set_draw_func (area, residual_curve_draw, curve, g_free);
 }

@@ -353,12 +353,6 @@ td_slice_view_get_pixel_mm (TdSliceView *self)
   return self->pixel_mm[0];
 }
 
-void
-td_slice_view_set_label (TdSliceView *self, const char *label)
-{
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
-}
-
 /* Widget position to picture position; FALSE without a picture. */
 static gboolean
 slice_view_locate (TdSliceView *self, double wx, double wy, double *column, double *row)

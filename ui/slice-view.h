@@ -85,5 +85,3 @@ void td_slice_view_set_wheel_steps (TdSliceView *self, gboolean steps);
 /* Size of a picture pixel for the scale bar; 0: pixels. Non-square pixels have no scale bar. */
 void td_slice_view_set_pixel_mm (TdSliceView *self, double width_mm, double height_mm);
 double td_slice_view_get_pixel_mm (TdSliceView *self); /* the width */
-/* What assistive technology reads. */
-void td_slice_view_set_label (TdSliceView *self, const char *label);

@@ -181,12 +181,6 @@ td_space_view_reset (TdSpaceView *self)
   td_space_view_look_from (self, FIRST_YAW_DEG, FIRST_PITCH_DEG);
 }
 
-void
-td_space_view_set_label (TdSpaceView *self, const char *label)
-{
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
-}
-
 /* ── Drawing ── */
 
 /* (transfer full) */

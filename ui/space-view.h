@@ -25,5 +25,3 @@ void td_space_view_set_voxels (TdSpaceView *self, TdVoxels *voxels, const TdCast
 void td_space_view_set_ball (TdSpaceView *self, const double centre[3], double radius);
 void td_space_view_look_from (TdSpaceView *self, double yaw_deg, double pitch_deg);
 void td_space_view_reset (TdSpaceView *self);
-/* What assistive technology reads. */
-void td_space_view_set_label (TdSpaceView *self, const char *label);

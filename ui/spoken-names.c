@@ -4,11 +4,7 @@
 #include <adwaita.h>
 #include <glib/gi18n.h>
 
-static void
-spoken_names_set (GtkWidget *widget, const char *name)
-{
-  gtk_accessible_update_property (GTK_ACCESSIBLE (widget), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
-}
+#include "ui.h"
 
 GtkWidget *
 td_symbol_button (const char *icon, const char *name)
@@ -16,7 +12,7 @@ td_symbol_button (const char *icon, const char *name)
   GtkWidget *button = gtk_button_new_from_icon_name (icon);
 
   gtk_widget_set_tooltip_text (button, name);
-  spoken_names_set (button, name);
+  td_set_spoken_name (button, name);
   gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
   gtk_widget_add_css_class (button, "flat");
   return button;
@@ -29,7 +25,7 @@ spoken_names_button (GtkButton *button)
   GtkWidget *parent = gtk_widget_get_parent (GTK_WIDGET (button));
 
   if (g_str_equal (G_OBJECT_TYPE_NAME (parent), "AdwToastWidget") && !gtk_button_get_label (button))
-    spoken_names_set (GTK_WIDGET (button), _ ("Close"));
+    td_set_spoken_name (button, _ ("Close"));
   if (gtk_button_get_label (button) && gtk_button_get_use_underline (button))
     gtk_accessible_reset_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL);
 }
@@ -41,9 +37,9 @@ spoken_names_split_button (AdwSplitButton *split)
   for (GtkWidget *part = gtk_widget_get_first_child (GTK_WIDGET (split)); part;
        part = gtk_widget_get_next_sibling (part)) {
     if (GTK_IS_MENU_BUTTON (part))
-      spoken_names_set (part, adw_split_button_get_dropdown_tooltip (split));
+      td_set_spoken_name (part, adw_split_button_get_dropdown_tooltip (split));
     else if (GTK_IS_BUTTON (part) && adw_split_button_get_icon_name (split))
-      spoken_names_set (part, gtk_widget_get_tooltip_text (GTK_WIDGET (split)));
+      td_set_spoken_name (part, gtk_widget_get_tooltip_text (GTK_WIDGET (split)));
   }
 }
 
@@ -78,7 +74,7 @@ spoken_names_entry (GtkWidget *entry)
   if (!gtk_widget_get_ancestor (entry, GTK_TYPE_POPOVER))
     return;
   spoken_names_add_words (entry, words);
-  spoken_names_set (entry, words->str);
+  td_set_spoken_name (entry, words->str);
 }
 
 static gboolean

@@ -95,8 +95,7 @@ step_chooser_add_row (TdStepChooser *self, const TdStepKind *kind)
   gtk_box_append (GTK_BOX (box), new_label (_ (kind->title), NULL));
   gtk_box_append (GTK_BOX (box), summary);
   gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), box);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (row), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  _ (kind->title), -1);
+  td_set_spoken_name (row, _ (kind->title));
   g_object_set_data (G_OBJECT (row), "kind", (gpointer) kind);
   gtk_list_box_append (self->list, row);
   g_ptr_array_add (self->rows, row);

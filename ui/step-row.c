@@ -163,7 +163,7 @@ add_before (TdStepRow *self)
 
   gtk_button_set_icon_name (GTK_BUTTON (button), "view-reveal-symbolic");
   gtk_widget_set_tooltip_text (button, tip);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, tip, -1);
+  td_set_spoken_name (button, tip);
   gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
   gtk_widget_add_css_class (button, "flat");
   g_signal_connect (button, "toggled", G_CALLBACK (step_row_on_before_toggled), self);
@@ -206,8 +206,7 @@ static void
 step_row_name_switch (GtkWidget *widget, const char *name)
 {
   if (GTK_IS_SWITCH (widget))
-    gtk_accessible_update_property (GTK_ACCESSIBLE (widget), GTK_ACCESSIBLE_PROPERTY_LABEL, name,
-                                    -1);
+    td_set_spoken_name (widget, name);
   for (GtkWidget *child = gtk_widget_get_first_child (widget); child;
        child = gtk_widget_get_next_sibling (child))
     step_row_name_switch (child, name);

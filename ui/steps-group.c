@@ -249,8 +249,7 @@ add_section (TdStepsGroup *self, TdStepSection section)
   s->list = gtk_list_box_new ();
   gtk_list_box_set_selection_mode (GTK_LIST_BOX (s->list), GTK_SELECTION_NONE);
   gtk_widget_add_css_class (s->list, "boxed-list");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (s->list), GTK_ACCESSIBLE_PROPERTY_LABEL, title,
-                                  -1);
+  td_set_spoken_name (s->list, title);
   adw_preferences_group_add (ADW_PREFERENCES_GROUP (self), s->heading);
   adw_preferences_group_add (ADW_PREFERENCES_GROUP (self), s->list);
 }
@@ -288,8 +287,7 @@ new_tools (TdStepsGroup *self)
   /* Beside the panel there is room for the list, whatever the window's height. */
   gtk_menu_button_set_direction (GTK_MENU_BUTTON (self->add), GTK_ARROW_RIGHT);
   gtk_widget_set_tooltip_text (self->add, _ ("Add a preparation step"));
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->add), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  _ ("Add a preparation step"), -1);
+  td_set_spoken_name (self->add, _ ("Add a preparation step"));
   gtk_widget_add_css_class (self->add, "flat");
   gtk_widget_set_valign (box, GTK_ALIGN_CENTER);
   gtk_box_append (GTK_BOX (box), before);

@@ -150,6 +150,18 @@ td_set_tooltip (gpointer widget, const char *text)
 }
 
 void
+td_set_spoken_name (gpointer widget, const char *name)
+{
+  gtk_accessible_update_property (widget, GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
+}
+
+void
+td_set_style_class (gpointer widget, const char *name, gboolean on)
+{
+  (on ? gtk_widget_add_css_class : gtk_widget_remove_css_class) (widget, name);
+}
+
+void
 td_spin_fit (GtkSpinButton *number)
 {
   const double most = gtk_adjustment_get_upper (gtk_spin_button_get_adjustment (number));
@@ -165,7 +177,7 @@ td_narrow_bar_new (const char *label)
   gtk_widget_set_valign (bar, GTK_ALIGN_CENTER);
   gtk_widget_set_visible (bar, FALSE);
   gtk_widget_add_css_class (bar, "narrow");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (bar), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
+  td_set_spoken_name (bar, label);
   return bar;
 }
 

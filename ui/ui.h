@@ -29,6 +29,12 @@ void td_size_for_text (GtkWindow *window);
 void td_set_text (GtkLabel *label, const char *text);
 void td_set_tooltip (gpointer widget, const char *text);
 
+/* What a reader of screens calls the widget. Main thread. */
+void td_set_spoken_name (gpointer widget, const char *name);
+
+/* Gives the widget a style class, or takes it away. Main thread. */
+void td_set_style_class (gpointer widget, const char *name, gboolean on);
+
 /* As gtk_widget_set_sensitive(), and what has the focus in @widget gives it on before. The toolkit
    would take it away without a word to the text that has it: its cursor would blink on, and GTK
    warns (gtk#5845). Main thread. */

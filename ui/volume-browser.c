@@ -412,7 +412,7 @@ volume_browser_on_measure_shown (TdMeasureList *list, int axis, guint at, TdVolu
 }
 
 static void
-volume_browser_export (const char *path, gpointer user)
+volume_browser_export (gpointer user, const char *path)
 {
   TdVolumeBrowser *self = user;
 
@@ -828,8 +828,8 @@ plane_make_footer (Plane *plane, const char *what)
   gtk_widget_add_css_class (box, "pane-footer");
   gtk_widget_set_hexpand (scale, TRUE);
   gtk_spin_button_set_numeric (GTK_SPIN_BUTTON (number), TRUE);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (scale), GTK_ACCESSIBLE_PROPERTY_LABEL, what, -1);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (number), GTK_ACCESSIBLE_PROPERTY_LABEL, what, -1);
+  td_set_spoken_name (scale, what);
+  td_set_spoken_name (number, what);
   gtk_box_append (GTK_BOX (box), scale);
   gtk_box_append (GTK_BOX (box), number);
   gtk_box_append (GTK_BOX (box), plane->stop);

@@ -7,6 +7,7 @@
 #include "dataset/volume.h"
 #include "labels.h"
 #include "number-row.h"
+#include "ui.h"
 
 struct _TdVolumeWindow {
   AdwWindow parent_instance;
@@ -100,8 +101,8 @@ question_make_dataset (const char *path, const char *size, GtkCheckButton *first
   gtk_check_button_set_group (GTK_CHECK_BUTTON (check), first);
   gtk_check_button_set_active (GTK_CHECK_BUTTON (check), !first);
   g_object_set (check, "focusable", FALSE, "can-target", FALSE, "valign", GTK_ALIGN_CENTER, NULL);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (check), GTK_ACCESSIBLE_PROPERTY_LABEL, text, -1);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (row), GTK_ACCESSIBLE_PROPERTY_LABEL, text, -1);
+  td_set_spoken_name (check, text);
+  td_set_spoken_name (row, text);
   g_object_set_data (G_OBJECT (row), "check", check);
   g_object_set (box, "margin-start", 12, "margin-end", 12, "margin-top", 8, "margin-bottom", 8,
                 NULL);
@@ -133,8 +134,7 @@ question_make_datasets (Question *question)
   gtk_list_box_select_row (GTK_LIST_BOX (list),
                            gtk_list_box_get_row_at_index (GTK_LIST_BOX (list), 0));
   g_signal_connect (list, "row-selected", G_CALLBACK (question_on_dataset), question);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (list), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  _ ("Data set"), -1);
+  td_set_spoken_name (list, _ ("Data set"));
   gtk_widget_add_css_class (list, "boxed-list");
   gtk_widget_measure (list, GTK_ORIENTATION_VERTICAL, WIDE_PX, NULL, &high, NULL, NULL);
   g_object_set (scrolled, "child", list, "hscrollbar-policy", GTK_POLICY_NEVER,
