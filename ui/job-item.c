@@ -34,9 +34,7 @@ G_DEFINE_FINAL_TYPE (TdJobItem, td_job_item, G_TYPE_OBJECT)
 static void
 job_item_end (TdJobItem *self, TdJobState state, const char *error)
 {
-  if (self->poll)
-    g_source_remove (self->poll);
-  self->poll = 0;
+  g_clear_handle_id (&self->poll, g_source_remove);
   self->state = state;
   g_free (self->error);
   self->error = g_strdup (error);
@@ -493,8 +491,7 @@ td_job_item_finalize (GObject *object)
 {
   TdJobItem *self = TD_JOB_ITEM (object);
 
-  if (self->poll)
-    g_source_remove (self->poll);
+  g_clear_handle_id (&self->poll, g_source_remove);
   g_clear_pointer (&self->follower, td_remote_follower_free);
   g_clear_pointer (&self->remote, td_remote_job_unref);
   td_remote_facts_clear (&self->facts);

@@ -58,14 +58,6 @@ run_unref (TdLatestRun *run)
   g_free (run);
 }
 
-static void
-clear_impatience (TdLatest *latest)
-{
-  if (latest->impatience)
-    g_source_remove (latest->impatience);
-  latest->impatience = 0;
-}
-
 static gboolean
 lose_patience (gpointer user)
 {
@@ -101,7 +93,7 @@ latest_deliver (gpointer user)
   if (!run->dropped) {
     run->posted |= message->enough;
     if (message->last) {
-      clear_impatience (latest);
+      g_clear_handle_id (&latest->impatience, g_source_remove);
       latest->run = NULL;
     }
     if (message->what)
@@ -228,7 +220,7 @@ td_latest_request (TdLatest *latest, gpointer request)
 void
 td_latest_cancel (TdLatest *latest)
 {
-  clear_impatience (latest);
+  g_clear_handle_id (&latest->impatience, g_source_remove);
   if (latest->waiting)
     latest->free_request (g_steal_pointer (&latest->waiting));
   if (latest->run) {

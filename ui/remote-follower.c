@@ -51,20 +51,20 @@ remote_follower_unref (TdRemoteFollower *follower)
 static void
 remote_follower_note (TdRemoteFollower *follower, const GError *error)
 {
-  g_mutex_lock (&follower->lock);
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&follower->lock);
+
   g_free (follower->problem);
   follower->problem = error ? td_error_pack (error) : NULL;
   follower->served = 0;
-  g_mutex_unlock (&follower->lock);
 }
 
 static void
 remote_follower_refuse (TdRemoteFollower *follower, const GError *error)
 {
-  g_mutex_lock (&follower->lock);
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&follower->lock);
+
   g_free (follower->refused);
   follower->refused = td_error_pack (error);
-  g_mutex_unlock (&follower->lock);
 }
 
 /* A slice of the job's folder, by way of a file of ours: readers take files. */
@@ -148,23 +148,22 @@ remote_follower_begin (TdRemoteFollower *follower, GError **error)
 static guint
 remote_follower_take_wishes (TdRemoteFollower *follower)
 {
-  g_mutex_lock (&follower->lock);
-  const guint wishes = follower->served = follower->wishes;
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&follower->lock);
+
+  follower->served = follower->wishes;
   follower->wishes = 0;
-  g_mutex_unlock (&follower->lock);
-  return wishes;
+  return follower->served;
 }
 
 static void
 remote_follower_wait (TdRemoteFollower *follower, guint ms)
 {
   const gint64 until = g_get_monotonic_time () + (gint64) ms * 1000;
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&follower->lock);
 
-  g_mutex_lock (&follower->lock);
   while (!follower->wishes && !follower->left
          && g_cond_wait_until (&follower->wake, &follower->lock, until))
     ;
-  g_mutex_unlock (&follower->lock);
 }
 
 /* TRUE: the job has ended, and all of it is here. */
@@ -203,10 +202,9 @@ remote_follower_look (TdRemoteFollower *follower, gboolean *reached)
 static gboolean
 remote_follower_is_left (TdRemoteFollower *follower)
 {
-  g_mutex_lock (&follower->lock);
-  const gboolean left = follower->left;
-  g_mutex_unlock (&follower->lock);
-  return left;
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&follower->lock);
+
+  return follower->left;
 }
 
 static gpointer
@@ -285,36 +283,32 @@ td_remote_follower_ask (TdRemoteFollower *follower, TdRemoteWish wish)
 gboolean
 td_remote_follower_was_asked (TdRemoteFollower *follower, TdRemoteWish wish)
 {
-  g_mutex_lock (&follower->lock);
-  const gboolean asked = (follower->wishes | follower->served) & wish;
-  g_mutex_unlock (&follower->lock);
-  return asked;
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&follower->lock);
+
+  return (follower->wishes | follower->served) & wish;
 }
 
 char *
 td_remote_follower_refused (TdRemoteFollower *follower)
 {
-  g_mutex_lock (&follower->lock);
-  char *refused = g_strdup (follower->refused);
-  g_mutex_unlock (&follower->lock);
-  return refused;
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&follower->lock);
+
+  return g_strdup (follower->refused);
 }
 
 TdSliceStore *
 td_remote_follower_slices (TdRemoteFollower *follower)
 {
-  g_mutex_lock (&follower->lock);
-  TdSliceStore *slices = follower->slices ? td_slice_store_ref (follower->slices) : NULL;
-  g_mutex_unlock (&follower->lock);
-  return slices;
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&follower->lock);
+
+  return follower->slices ? td_slice_store_ref (follower->slices) : NULL;
 }
 
 gboolean
 td_remote_follower_is_over (TdRemoteFollower *follower, char **problem)
 {
-  g_mutex_lock (&follower->lock);
-  const gboolean over = follower->over;
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&follower->lock);
+
   *problem = g_strdup (follower->problem);
-  g_mutex_unlock (&follower->lock);
-  return over;
+  return follower->over;
 }

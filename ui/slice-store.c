@@ -82,10 +82,9 @@ td_slice_store_put (TdSliceStore *store, guint first, guint count, const float *
 gboolean
 td_slice_store_has (TdSliceStore *store, guint slice)
 {
-  g_mutex_lock (&store->lock);
-  gboolean has = slice < store->n_slices && store->slices[slice];
-  g_mutex_unlock (&store->lock);
-  return has;
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&store->lock);
+
+  return slice < store->n_slices && store->slices[slice];
 }
 
 TdImage *
@@ -104,10 +103,9 @@ td_slice_store_image (TdSliceStore *store, guint slice)
 guint
 td_slice_store_replaced (TdSliceStore *store)
 {
-  g_mutex_lock (&store->lock);
-  const guint replaced = store->replaced;
-  g_mutex_unlock (&store->lock);
-  return replaced;
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&store->lock);
+
+  return store->replaced;
 }
 
 guint

@@ -7,7 +7,6 @@
 
 #include "dataset/tiff-save.h"
 #include "ui-test.h"
-#include "ui/detector-row.h"
 #include "ui/file-row.h"
 #include "ui/number-row.h"
 #include "ui/step-chooser.h"
@@ -415,11 +414,21 @@ test_bin (void)
   td_session_edit (td_test_session (), &recipe, NULL);
   td_test_wait (td_test_scan_view_is_settled, NULL, "the binned slice");
   g_assert_cmpuint (td_test_shown_slice ()->width, ==, 48);
-  TdDetectorRow *row = TD_DETECTOR_ROW (
-      td_test_find (GTK_WIDGET (td_test_window), TD_TYPE_DETECTOR_ROW, NULL, NULL));
-  td_detector_row_apply (row, &recipe);
+  GtkWidget *detector = td_test_row (td_test_window, "Detector");
+  TdNumberRow *views = td_test_row (detector, "Views averaged to one");
+  g_assert_cmpfloat (td_number_row_get_value (td_test_row (detector, "Columns averaged to one")),
+                     ==, 2);
+  g_assert_cmpfloat (td_number_row_get_value (td_test_row (detector, "Columns")), ==, 96);
+  td_number_row_set_value (views, 2); /* takes all numbers */
+  recipe = *td_session_recipe (td_test_session ());
+  g_assert_cmpuint (recipe.bin_views, ==, 2);
   g_assert_cmpuint (recipe.bin[0], ==, 2);
   g_assert_cmpuint (recipe.crop[2], ==, 0);
+  td_test_activate ("undo", NULL);
+  g_assert_cmpfloat (td_number_row_get_value (views), ==, 1);
+  g_signal_emit_by_name (td_test_button (detector, "Whole"), "clicked");
+  g_assert_cmpuint (td_session_recipe (td_test_session ())->bin[0], ==, 1);
+  td_test_activate ("undo", NULL);
   td_test_activate ("undo", NULL);
   wait_for_recipe ();
   td_test_pin_window ("steps", td_test_window);
