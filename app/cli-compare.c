@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "cli-paths.h"
 #include "cli-verbs.h"
 #include "cli.h"
 #include "dataset/error.h"

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli-paths.h"
 #include "cli-verbs.h"
 #include "cli.h"
 #include "compute/device/host.h"
@@ -387,7 +386,7 @@ static int
 cli_phantom_run (Options *o)
 {
   g_autoptr (GError) error = NULL;
-  TdScanFormat format = td_cli_is_hdf5 (o->output) ? TD_SCAN_NXTOMO : TD_SCAN_TIFF;
+  TdScanFormat format = td_scan_named_hdf5 (o->output) ? TD_SCAN_NXTOMO : TD_SCAN_TIFF;
   gint64 start = g_get_monotonic_time ();
 
   if (o->format && !td_scan_format_parse (o->format, &format))

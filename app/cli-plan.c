@@ -162,12 +162,6 @@ static const TdCliHelp help = {
   "    tomodesk-cli plan cone.nxs --cluster \"h100 nodes:1 gpu:8 store:10G\"\n",
 };
 
-static char *
-cli_plan_seconds (double seconds)
-{
-  return isnan (seconds) ? g_strdup ("not known yet") : td_cli_duration (seconds);
-}
-
 /* Nothing, if no stage's time is known. */
 static void
 cli_plan_print_stages (const TdPlan *plan)
@@ -175,9 +169,9 @@ cli_plan_print_stages (const TdPlan *plan)
   TdPlanTimes times;
 
   td_plan_times (plan, &times);
-  g_autofree char *read = cli_plan_seconds (times.read);
-  g_autofree char *compute = cli_plan_seconds (times.compute);
-  g_autofree char *write = cli_plan_seconds (times.write);
+  g_autofree char *read = td_cli_duration (times.read);
+  g_autofree char *compute = td_cli_duration (times.compute);
+  g_autofree char *write = td_cli_duration (times.write);
   if (!isnan (times.read) || !isnan (times.compute) || !isnan (times.write))
     td_cli_print ("  stages   reading %s, computing %s, writing %s; they overlap\n", read, compute,
                   write);

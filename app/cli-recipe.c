@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "cli-paths.h"
 #include "compute/engine/provenance.h"
 #include "compute/recipe/field.h"
 

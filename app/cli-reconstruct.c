@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
 
-#include "cli-job.h"
 #include "cli-recipe.h"
 #include "cli-verbs.h"
 #include "compute/engine/job.h"

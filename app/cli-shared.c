@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "dataset/series.h"
+
 /* ── Options ── */
 
 static gboolean show_help;
@@ -182,6 +184,16 @@ td_cli_say (const char *format, ...)
   fprintf (stderr, "tomodesk-cli: %s\n", line);
 }
 
+/* ── Files ── */
+
+TdVolumeFormat
+td_cli_volume_format (const char *path)
+{
+  if (td_scan_named_hdf5 (path))
+    return TD_VOLUME_HDF5;
+  return td_series_is_tiff (path) ? TD_VOLUME_BIGTIFF : TD_VOLUME_TIFF_STACK;
+}
+
 /* ── Ends ── */
 
 int
@@ -308,6 +320,8 @@ td_cli_print_json (JsonBuilder *builder)
 char *
 td_cli_duration (double seconds)
 {
+  if (isnan (seconds))
+    return g_strdup ("not known yet");
   if (seconds < TD_CLI_LEAST_S)
     return g_strdup ("less than 1 ms"); /* and not none at all */
   if (seconds < 0.9995)

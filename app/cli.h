@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gio/gio.h>
+#include "compute/engine/job.h"
 #include "compute/recipe/json.h"
 
 /**
@@ -48,6 +49,12 @@ void td_cli_print (const char *format, ...) G_GNUC_PRINTF (1, 2);
 /* A line on standard error, behind the program's name. */
 void td_cli_say (const char *format, ...) G_GNUC_PRINTF (1, 2);
 
+/* ── Files ── */
+
+/* What a path's ending asks for when no --format is given: .tif: BigTIFF, .h5: HDF5, else a folder.
+ */
+TdVolumeFormat td_cli_volume_format (const char *path);
+
 /* ── Ends ── */
 
 /* One line on standard error, and the status that the error's code gives: TD_CLI_USAGE for what is
@@ -70,7 +77,7 @@ gboolean td_cli_flush (void);
 int td_cli_print_text (const char *text);
 /* A line a note, each behind @head. */
 void td_cli_print_notes (const char *head, TdMessage *const *notes);
-/* "4 min 10 s", "1.2 s", "35 ms". (transfer full) */
+/* "4 min 10 s", "1.2 s", "35 ms"; of NAN "not known yet". (transfer full) */
 char *td_cli_duration (double seconds);
 #define TD_CLI_LEAST_S 0.0005 /* what takes less is said to take less than something */
 /* How far two times, say the fastest and the slowest, lie from @base: "-2/+5 %". (transfer full) */
@@ -80,3 +87,5 @@ char *td_cli_spread (double base_s, double low_s, double high_s);
    fraction: 0 … 1; remaining_s < 0: not known; detail may be NULL. */
 void td_cli_progress (const char *what, double fraction, double remaining_s, const char *detail);
 void td_cli_progress_clear (void);
+/* Runs @job and shows its progress. Control-C cancels it, or with @keep ends its iterations. */
+gboolean td_cli_run_job (TdJob *job, gboolean keep, GError **error);
