@@ -11,7 +11,7 @@ struct _TdGuideWindow {
   AdwWindow parent_instance;
   GtkListBox *list;
   GtkTextView *view;
-  GtkTextBuffer *text;
+  GtkTextBuffer *text; /* the view's */
 };
 
 G_DEFINE_FINAL_TYPE (TdGuideWindow, td_guide_window, ADW_TYPE_WINDOW)
@@ -248,13 +248,32 @@ guide_on_click (GtkGestureClick *gesture, int n, double x, double y, TdGuideWind
 /* ── Window ── */
 
 static void
+guide_add_tags (GtkTextBuffer *text)
+{
+  const char *const below = "pixels-below-lines", *const above = "pixels-above-lines";
+
+  gtk_text_buffer_create_tag (text, "h1", "scale", 1.7, "weight", 700, below, 10, NULL);
+  gtk_text_buffer_create_tag (text, "h2", "scale", 1.3, "weight", 700, above, 18, below, 6, NULL);
+  gtk_text_buffer_create_tag (text, "h3", "scale", 1.1, "weight", 700, above, 12, below, 4, NULL);
+  gtk_text_buffer_create_tag (text, "paragraph", above, 4, below, 8, NULL);
+  gtk_text_buffer_create_tag (text, "item", "left-margin", 36, "indent", -14, below, 6, NULL);
+  gtk_text_buffer_create_tag (text, "row", "left-margin", 32, "indent", -14, below, 5, NULL);
+  gtk_text_buffer_create_tag (text, "cell", "left-margin", 32, "indent", -14, "weight", 700, NULL);
+  gtk_text_buffer_create_tag (text, "code", "family", "monospace", "left-margin", 36, "wrap-mode",
+                              GTK_WRAP_WORD_CHAR, "scale", 0.92, NULL);
+  gtk_text_buffer_create_tag (text, "mono", "family", "monospace", NULL);
+  gtk_text_buffer_create_tag (text, "bold", "weight", 700, NULL);
+  gtk_text_buffer_create_tag (text, "italic", "style", PANGO_STYLE_ITALIC, NULL);
+}
+
+static void
 td_guide_window_class_init (TdGuideWindowClass *class)
 {
   GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
 
   gtk_widget_class_add_binding_action (widget, GDK_KEY_Escape, 0, "window.close", NULL);
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/guide-window.ui");
-  td_bind_children (widget, TdGuideWindow, list, view, text);
+  td_bind_children (widget, TdGuideWindow, list, view);
   td_bind_callbacks (widget, guide_on_row, guide_on_click);
 }
 
@@ -280,6 +299,8 @@ td_guide_window_init (TdGuideWindow *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
   td_size_for_text (GTK_WINDOW (self));
+  self->text = gtk_text_view_get_buffer (self->view);
+  guide_add_tags (self->text);
   guide_add_pages (self);
 }
 

@@ -276,11 +276,12 @@ td_recipe_panel_size_allocate (GtkWidget *widget, int width, int height, int bas
   gtk_widget_allocate (TD_RECIPE_PANEL (widget)->box, width, height, baseline, NULL);
 }
 
-static const char *const heading_names[TD_N_FLOW]
-    = { [TD_FLOW_DATA] = "data_heading",
-        [TD_FLOW_PREPARE] = "prepare_heading",
-        [TD_FLOW_AXIS] = "axis_heading",
-        [TD_FLOW_RECONSTRUCT] = "reconstruct_heading" };
+static const struct {
+  const char *name, *title;
+} headings[TD_N_FLOW] = { [TD_FLOW_DATA] = { "data_heading", N_ ("Data") },
+                          [TD_FLOW_PREPARE] = { "prepare_heading", N_ ("Prepare") },
+                          [TD_FLOW_AXIS] = { "axis_heading", N_ ("Axis") },
+                          [TD_FLOW_RECONSTRUCT] = { "reconstruct_heading", N_ ("Reconstruct") } };
 
 static void
 td_recipe_panel_class_init (TdRecipePanelClass *class)
@@ -303,7 +304,7 @@ td_recipe_panel_class_init (TdRecipePanelClass *class)
   td_bind_children (widget, TdRecipePanel, scroller, facts, advice, centre, filter, method,
                     iterative, device, steps, region);
   for (guint i = 0; i < TD_N_FLOW; i++)
-    gtk_widget_class_bind_template_child_full (widget, heading_names[i], FALSE, 0);
+    gtk_widget_class_bind_template_child_full (widget, headings[i].name, FALSE, 0);
   td_bind_callbacks (widget, td_recipe_panel_do_next);
   td_signal_new (class, "next-changed", 0);
 }
@@ -347,12 +348,32 @@ recipe_panel_add_rows (TdRecipeGroup *group, const TdRecipeRow *rows)
 }
 
 static void
+recipe_panel_fill_heading (TdRecipePanel *self, TdFlow flow)
+{
+  g_autofree char *number = g_strdup_printf ("%u", flow + 1);
+  GtkWidget *const labels[] = {
+    g_object_new (GTK_TYPE_LABEL, "label", number, "valign", GTK_ALIGN_CENTER, NULL),
+    g_object_new (GTK_TYPE_LABEL, "label", _ (headings[flow].title), "hexpand", TRUE, "xalign", 0.0,
+                  NULL),
+    g_object_new (GTK_TYPE_LABEL, "wrap", TRUE, "xalign", 1.0, NULL),
+  };
+
+  gtk_widget_add_css_class (labels[0], "flow-number");
+  gtk_widget_add_css_class (labels[1], "title-4");
+  gtk_widget_add_css_class (labels[2], "flow-hint");
+  gtk_widget_add_css_class (labels[2], "caption-heading");
+  self->headings[flow] = GTK_WIDGET (
+      gtk_widget_get_template_child (GTK_WIDGET (self), TD_TYPE_RECIPE_PANEL, headings[flow].name));
+  for (guint i = 0; i < G_N_ELEMENTS (labels); i++)
+    gtk_box_append (GTK_BOX (self->headings[flow]), labels[i]);
+}
+
+static void
 td_recipe_panel_init (TdRecipePanel *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
   for (guint i = 0; i < TD_N_FLOW; i++)
-    self->headings[i] = GTK_WIDGET (
-        gtk_widget_get_template_child (GTK_WIDGET (self), TD_TYPE_RECIPE_PANEL, heading_names[i]));
+    recipe_panel_fill_heading (self, i);
   g_object_bind_property (td_centre_group_find_button (TD_CENTRE_GROUP (self->centre)), "sensitive",
                           self->next_button, "sensitive", G_BINDING_SYNC_CREATE);
   g_signal_connect_object (self->next_button, "notify::sensitive",

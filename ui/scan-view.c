@@ -28,17 +28,22 @@
 /* Where on the projection's height the axis is held to tilt it. */
 #define GRIP_PLACE 0.1
 
-/* The pictures without a step, kept beside those of the recipe so that going from one to the other
-   takes no time. */
+/* A picture of the recipe's, and the same without a step: going from one to the other takes no
+ * time.
+ */
+typedef struct {
+  TdImage *without; /* NULL: to be asked for when it is wanted */
+  TdImage *after;   /* the recipe's; NULL: on its way */
+  char *problem;    /* why there is none of the recipe's; NULL: there is */
+} Pair;
+
 typedef struct {
   gboolean on;   /* these are shown */
   char step[32]; /* left out; "": all that the presets do not have */
   TdPreview *preview;
-  TdLatest *sinograms;                   /* td_frame_loader_new() */
-  TdImage *slice, *sinogram;             /* NULL: to be asked for when they are wanted */
-  TdImage *after_slice, *after_sinogram; /* the recipe's; NULL: on its way */
-  char *after_subtitle;
-  char *slice_problem, *sinogram_problem; /* why there is none of the recipe's; NULL: there is */
+  TdLatest *sinograms; /* td_frame_loader_new() */
+  Pair slice, sinogram;
+  char *after_subtitle; /* of the recipe's slice */
 } TdBefore;
 
 struct _TdScanView {
@@ -145,22 +150,53 @@ show_badges (TdScanView *self)
 }
 
 static void
+scan_view_keep (TdImage **kept, TdImage *image)
+{
+  g_clear_pointer (kept, td_image_unref);
+  *kept = image ? td_image_ref (image) : NULL;
+}
+
+static void
+pair_clear (Pair *pair)
+{
+  scan_view_keep (&pair->without, NULL);
+  scan_view_keep (&pair->after, NULL);
+  g_clear_pointer (&pair->problem, g_free);
+}
+
+/* Keeps a picture of the recipe's, or why there is none. */
+static void
+pair_set_after (Pair *pair, TdImage *image, const GError *error)
+{
+  scan_view_keep (&pair->after, image);
+  g_free (pair->problem);
+  pair->problem = error && !g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)
+                      ? td_label_error (error)
+                      : NULL;
+}
+
+/* A picture without the step came, or why there is none. One that is not the last is not kept. */
+static void
+scan_view_take_before (TdScanView *self, TdImagePane *pane, Pair *pair, TdImage *image,
+                       const GError *error, gboolean last)
+{
+  scan_view_keep (&pair->without, last ? image : NULL);
+  if (!self->before.on)
+    return;
+  if (image)
+    put_image (self, pane, image);
+  else
+    td_image_pane_set_problem (pane, error);
+  scan_view_show_busy (self);
+}
+
+static void
 on_slice_before (const TdPreviewResult *result, const GError *error, gboolean last, gpointer user)
 {
   TdScanView *self = user;
 
-  if (result) {
-    g_clear_pointer (&self->before.slice, td_image_unref);
-    if (last)
-      self->before.slice = td_image_ref (result->image);
-  }
-  if (!self->before.on)
-    return;
-  if (result)
-    put_image (self, self->slice, result->image);
-  else
-    td_image_pane_set_problem (self->slice, error);
-  scan_view_show_busy (self);
+  scan_view_take_before (self, self->slice, &self->before.slice, result ? result->image : NULL,
+                         error, last);
 }
 
 static void
@@ -168,16 +204,7 @@ on_sinogram_before (gpointer image, const GError *error, gboolean last, gpointer
 {
   TdScanView *self = user;
 
-  g_clear_pointer (&self->before.sinogram, td_image_unref);
-  if (image)
-    self->before.sinogram = td_image_ref (image);
-  if (!self->before.on)
-    return;
-  if (image)
-    put_image (self, self->sinogram, image);
-  else
-    td_image_pane_set_problem (self->sinogram, error);
-  scan_view_show_busy (self);
+  scan_view_take_before (self, self->sinogram, &self->before.sinogram, image, error, last);
 }
 
 static void
@@ -185,8 +212,8 @@ ask_slice (TdScanView *self)
 {
   TdRecipe recipe;
 
-  if (self->before.slice) {
-    put_image (self, self->slice, self->before.slice);
+  if (self->before.slice.without) {
+    put_image (self, self->slice, self->before.slice.without);
     return;
   }
   recipe_before (self, &recipe);
@@ -201,8 +228,8 @@ ask_sinogram (TdScanView *self)
 
   if (!td_image_pane_get_option (self->sinogram))
     return; /* as stored: no step was in it */
-  if (self->before.sinogram) {
-    put_image (self, self->sinogram, self->before.sinogram);
+  if (self->before.sinogram.without) {
+    put_image (self, self->sinogram, self->before.sinogram.without);
     return;
   }
   recipe_before (self, &recipe);
@@ -210,29 +237,12 @@ ask_sinogram (TdScanView *self)
   scan_view_show_busy (self);
 }
 
-static void
-scan_view_before_keep (TdImage **kept, TdImage *image)
-{
-  g_clear_pointer (kept, td_image_unref);
-  *kept = image ? td_image_ref (image) : NULL;
-}
-
-static void
-keep_problem (char **kept, const GError *error)
-{
-  g_free (*kept);
-  *kept = error && !g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)
-              ? td_label_error (error)
-              : NULL;
-}
-
 /* Keeps a picture of the recipe's, or why there is none. TRUE: it is not to be shown now. */
 static gboolean
 scan_view_before_keep_slice (TdScanView *self, TdImage *image, const char *subtitle,
                              const GError *error)
 {
-  scan_view_before_keep (&self->before.after_slice, image);
-  keep_problem (&self->before.slice_problem, error);
+  pair_set_after (&self->before.slice, image, error);
   g_free (self->before.after_subtitle);
   self->before.after_subtitle = g_strdup (subtitle);
   return self->before.on;
@@ -241,8 +251,7 @@ scan_view_before_keep_slice (TdScanView *self, TdImage *image, const char *subti
 static gboolean
 scan_view_before_keep_sinogram (TdScanView *self, TdImage *image, const GError *error)
 {
-  scan_view_before_keep (&self->before.after_sinogram, image);
-  keep_problem (&self->before.sinogram_problem, error);
+  pair_set_after (&self->before.sinogram, image, error);
   return self->before.on && td_image_pane_get_option (self->sinogram);
 }
 
@@ -251,9 +260,7 @@ scan_view_before_keep_sinogram (TdScanView *self, TdImage *image, const GError *
 static void
 scan_view_before_slice_stale (TdScanView *self)
 {
-  scan_view_before_keep (&self->before.slice, NULL);
-  scan_view_before_keep (&self->before.after_slice, NULL);
-  keep_problem (&self->before.slice_problem, NULL);
+  pair_clear (&self->before.slice);
   if (self->before.on)
     ask_slice (self);
   else
@@ -263,9 +270,7 @@ scan_view_before_slice_stale (TdScanView *self)
 static void
 scan_view_before_sinogram_stale (TdScanView *self)
 {
-  scan_view_before_keep (&self->before.sinogram, NULL);
-  scan_view_before_keep (&self->before.after_sinogram, NULL);
-  keep_problem (&self->before.sinogram_problem, NULL);
+  pair_clear (&self->before.sinogram);
   if (self->before.on)
     ask_sinogram (self);
   else
@@ -275,19 +280,19 @@ scan_view_before_sinogram_stale (TdScanView *self)
 
 /* One that is on its way comes by itself. */
 static void
-put_after (TdScanView *self, TdImagePane *pane, TdImage *image, const char *problem)
+put_after (TdScanView *self, TdImagePane *pane, const Pair *pair)
 {
-  if (image)
-    put_image (self, pane, image);
-  else if (problem)
-    td_image_pane_set_message (pane, problem);
+  if (pair->after)
+    put_image (self, pane, pair->after);
+  else if (pair->problem)
+    td_image_pane_set_message (pane, pair->problem);
 }
 
 static void
 show_after (TdScanView *self)
 {
-  put_after (self, self->slice, self->before.after_slice, self->before.slice_problem);
-  put_after (self, self->sinogram, self->before.after_sinogram, self->before.sinogram_problem);
+  put_after (self, self->slice, &self->before.slice);
+  put_after (self, self->sinogram, &self->before.sinogram);
   td_image_pane_set_subtitle (self->slice, self->before.after_subtitle);
   scan_view_show_busy (self);
 }
@@ -306,8 +311,8 @@ td_scan_view_set_before (TdScanView *self, const char *step)
   if (strcmp (step, self->before.step) != 0) {
     td_preview_cancel (self->before.preview);
     td_latest_cancel (self->before.sinograms);
-    scan_view_before_keep (&self->before.slice, NULL);
-    scan_view_before_keep (&self->before.sinogram, NULL);
+    scan_view_keep (&self->before.slice.without, NULL);
+    scan_view_keep (&self->before.sinogram.without, NULL);
     g_strlcpy (self->before.step, step, sizeof self->before.step);
   }
   self->before.on = TRUE;
@@ -317,22 +322,11 @@ td_scan_view_set_before (TdScanView *self, const char *step)
 }
 
 static void
-scan_view_before_init (TdScanView *self, TdEngine *engine)
-{
-  self->before.preview = td_preview_new (engine, on_slice_before, NULL, self);
-  self->before.sinograms = td_frame_loader_new (on_sinogram_before, self);
-}
-
-static void
 scan_view_before_forget (TdBefore *before)
 {
-  scan_view_before_keep (&before->slice, NULL);
-  scan_view_before_keep (&before->sinogram, NULL);
-  scan_view_before_keep (&before->after_slice, NULL);
-  scan_view_before_keep (&before->after_sinogram, NULL);
+  pair_clear (&before->slice);
+  pair_clear (&before->sinogram);
   g_clear_pointer (&before->after_subtitle, g_free);
-  g_clear_pointer (&before->slice_problem, g_free);
-  g_clear_pointer (&before->sinogram_problem, g_free);
 }
 
 /* Another scan: nothing is kept, and the recipe's pictures are shown. */
@@ -344,14 +338,6 @@ scan_view_before_reset (TdScanView *self)
   self->before.on = FALSE;
   scan_view_before_forget (&self->before);
   show_badges (self);
-}
-
-static void
-scan_view_before_clear (TdScanView *self)
-{
-  g_clear_pointer (&self->before.preview, td_preview_free);
-  g_clear_pointer (&self->before.sinograms, td_latest_free);
-  scan_view_before_forget (&self->before);
 }
 
 /* The axis that the recipe has on the detector. */
@@ -1040,7 +1026,8 @@ td_scan_view_set_engine (TdScanView *self, TdEngine *engine)
   self->projections = td_frame_loader_new (on_projection, self);
   self->sinograms = td_frame_loader_new (on_sinogram, self);
   self->iterated = td_iterated_new (scan_view_on_iterated, self);
-  scan_view_before_init (self, engine);
+  self->before.preview = td_preview_new (engine, on_slice_before, NULL, self);
+  self->before.sinograms = td_frame_loader_new (on_sinogram_before, self);
 }
 
 void
@@ -1127,7 +1114,9 @@ td_scan_view_dispose (GObject *object)
   g_clear_pointer (&self->slice_device, g_free);
   g_clear_pointer (&self->iterated, td_latest_free);
   g_clear_pointer (&self->iterated_badge, g_free);
-  scan_view_before_clear (self);
+  g_clear_pointer (&self->before.preview, td_preview_free);
+  g_clear_pointer (&self->before.sinograms, td_latest_free);
+  scan_view_before_forget (&self->before);
   g_clear_pointer (&self->preview, td_preview_free);
   g_clear_pointer (&self->projections, td_latest_free);
   g_clear_pointer (&self->sinograms, td_latest_free);

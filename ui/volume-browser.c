@@ -44,7 +44,7 @@ struct _TdVolumeBrowser {
   GtkProgressBar *survey_bar;
   GtkWidget *export, *movie;
   GtkToggleButton *play, *link;
-  GtkToggleButton *distance, *angle, *line, *region; /* tools */
+  GtkBox *tools;
   TdMeasureList *measures;
   TdSpaceView *space; /* the volume from outside, once it was surveyed */
   GtkWidget *space_box, *opacity;
@@ -366,20 +366,43 @@ plane_on_stepped (TdSliceView *view, int by, Plane *plane)
 
 /* ── Measuring ── */
 
+/* Of a button: a TdMeasureKind, or -1. */
 static void
 volume_browser_on_tool (GtkToggleButton *button, TdVolumeBrowser *self)
 {
-  GtkToggleButton *const tools[] = { [TD_MEASURE_DISTANCE] = self->distance,
-                                     [TD_MEASURE_ANGLE] = self->angle,
-                                     [TD_MEASURE_LINE] = self->line,
-                                     [TD_MEASURE_REGION] = self->region };
-  int tool = -1;
+  const int tool = GPOINTER_TO_INT (g_object_get_data (G_OBJECT (button), "tool"));
 
-  for (guint i = 0; i < G_N_ELEMENTS (tools); i++)
-    if (gtk_toggle_button_get_active (tools[i]))
-      tool = (int) i;
-  for (guint i = 0; i < 3; i++)
+  for (guint i = 0; i < 3 && gtk_toggle_button_get_active (button); i++)
     td_slice_view_set_tool (td_image_pane_view (self->planes[i].pane), tool);
+}
+
+static void
+volume_browser_add_tools (TdVolumeBrowser *self)
+{
+  static const struct {
+    int tool;
+    const char *label, *tip;
+  } tools[] = {
+    { -1, N_ ("Look"), N_ ("Drags move pictures: nothing is measured") },
+    { TD_MEASURE_DISTANCE, N_ ("Distance"), N_ ("Drag in a plane from one point to the other") },
+    { TD_MEASURE_ANGLE, N_ ("Angle"),
+      N_ ("Drag the first arm up to the corner, then click where the second ends") },
+    { TD_MEASURE_LINE, N_ ("Line"), N_ ("Drag in a plane: the values along the line") },
+    { TD_MEASURE_REGION, N_ ("Region"),
+      N_ ("Drag a box in a plane: mean, σ, least, largest, area") },
+  };
+  GtkWidget *first = NULL;
+
+  for (guint i = 0; i < G_N_ELEMENTS (tools); i++) {
+    GtkWidget *button
+        = g_object_new (GTK_TYPE_TOGGLE_BUTTON, "label", _ (tools[i].label), "tooltip-text",
+                        _ (tools[i].tip), "hexpand", TRUE, "group", first, "active", !first, NULL);
+    g_object_set_data (G_OBJECT (button), "tool", GINT_TO_POINTER (tools[i].tool));
+    g_signal_connect (button, "toggled", G_CALLBACK (volume_browser_on_tool), self);
+    gtk_box_append (self->tools, button);
+    first = first ? first : button;
+  }
+  td_wrap (self->tools, 0);
 }
 
 /* Values are of the plane that is shown, which must be the wanted one, and whole. */
@@ -895,11 +918,10 @@ td_volume_browser_class_init (TdVolumeBrowserClass *class)
   G_OBJECT_CLASS (class)->dispose = td_volume_browser_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/volume-browser.ui");
   td_bind_children (widget, TdVolumeBrowser, stack, failed_page, grid, x, y, z, side, name, facts,
-                    survey, survey_box, survey_bar, play, distance, angle, line, region, measures,
-                    space, space_box, cast, opacity, opacity_adjustment, clip_x, clip_y, clip_z,
-                    export, movie, link);
+                    survey, survey_box, survey_bar, play, tools, measures, space, space_box, cast,
+                    opacity, opacity_adjustment, clip_x, clip_y, clip_z, export, movie, link);
   td_bind_callbacks (widget, volume_browser_on_play, volume_browser_on_movie,
-                     volume_browser_on_tool, volume_browser_draw_space, volume_browser_on_export,
+                     volume_browser_draw_space, volume_browser_on_export,
                      volume_browser_on_stop_survey);
   td_signal_new (class, "opened", 0, G_TYPE_NONE);
   td_signal_new (class, "failed", 1, G_TYPE_ERROR);
@@ -909,7 +931,7 @@ static void
 td_volume_browser_init (TdVolumeBrowser *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
-  td_wrap (gtk_widget_get_parent (GTK_WIDGET (self->distance)), 0);
+  volume_browser_add_tools (self);
   td_wrap (self->space_box, 6);
   volume_browser_init_plane (self, TD_AXIS_X, self->x, _ ("Across x"));
   volume_browser_init_plane (self, TD_AXIS_Y, self->y, _ ("Across y"));
