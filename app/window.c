@@ -1242,7 +1242,7 @@ static void
 window_on_show_devices (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
   TdWindow *self = user;
-  GtkWidget *devices = td_devices_window_new (GTK_WINDOW (self), NULL);
+  GtkWidget *devices = td_devices_window_new (GTK_WINDOW (self));
 
   window_recipe_to_devices (TD_DEVICES_WINDOW (devices), self->session);
   window_tell_devices (TD_DEVICES_WINDOW (devices), FALSE, self->scan_view);

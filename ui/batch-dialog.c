@@ -526,18 +526,21 @@ batch_dialog_on_add_all (GtkButton *button, TdBatchDialog *self)
 }
 
 static void
-batch_dialog_on_choose_watch (GtkButton *button, TdBatchDialog *self)
+batch_dialog_on_choose (GtkButton *button, GtkWidget *row)
 {
-  td_choose_file (GTK_WIDGET (self), _ ("Folder to Watch"), GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER,
-                  (TdFileChosen) gtk_editable_set_text, self->watch);
+  td_choose_file (row, g_object_get_data (G_OBJECT (button), "title"),
+                  GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER, (TdFileChosen) gtk_editable_set_text, row);
 }
 
+/* @title: of the dialog, static. */
 static void
-batch_dialog_on_choose_folder (GtkButton *button, TdBatchDialog *self)
+batch_dialog_add_chooser (AdwEntryRow *row, const char *title)
 {
-  td_choose_file (GTK_WIDGET (self), _ ("Write the Volumes To"),
-                  GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER, (TdFileChosen) gtk_editable_set_text,
-                  self->folder);
+  GtkWidget *button = td_symbol_button ("folder-open-symbolic", _ ("Choose…"));
+
+  g_object_set_data (G_OBJECT (button), "title", (gpointer) title);
+  g_signal_connect (button, "clicked", G_CALLBACK (batch_dialog_on_choose), row);
+  adw_entry_row_add_suffix (row, button);
 }
 
 /* ── The recipe ── */
@@ -611,9 +614,8 @@ td_batch_dialog_class_init (TdBatchDialogClass *class)
                     stated, watch, folder, settle, find, overwrite, find_row, recipe_row, problem,
                     in_all, together);
   td_bind_callbacks (widget, batch_dialog_on_accept, batch_dialog_on_add_files,
-                     batch_dialog_on_add_folders, batch_dialog_on_add_all,
-                     batch_dialog_on_choose_watch, batch_dialog_on_choose_folder,
-                     batch_dialog_on_changed, batch_dialog_update);
+                     batch_dialog_on_add_folders, batch_dialog_on_add_all, batch_dialog_on_changed,
+                     batch_dialog_update);
   td_signal_new (class, "accepted", 1, G_TYPE_POINTER);
 }
 
@@ -643,6 +645,8 @@ td_batch_dialog_init (TdBatchDialog *self)
   gtk_widget_init_template (GTK_WIDGET (self));
   td_size_for_text (GTK_WINDOW (self));
   batch_dialog_fill (self);
+  batch_dialog_add_chooser (self->watch, _ ("Folder to Watch"));
+  batch_dialog_add_chooser (self->folder, _ ("Write the Volumes To"));
 }
 
 static void

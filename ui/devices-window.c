@@ -421,7 +421,7 @@ td_devices_window_init (TdDevicesWindow *self)
 }
 
 GtkWidget *
-td_devices_window_new (GtkWindow *parent, const char *devices)
+td_devices_window_new (GtkWindow *parent)
 {
   TdDevicesWindow *self
       = g_object_new (TD_TYPE_DEVICES_WINDOW, "transient-for", parent, "title", _ ("Devices"),
@@ -430,7 +430,6 @@ td_devices_window_new (GtkWindow *parent, const char *devices)
   td_size_for_text (GTK_WINDOW (self));
   devices_window_show_time (self);
   devices_window_fill (self);
-  td_devices_window_set_devices (self, devices);
   g_signal_connect_object (td_device_catalog_default (), "loaded", G_CALLBACK (devices_window_fill),
                            self, G_CONNECT_SWAPPED);
   return GTK_WIDGET (self);

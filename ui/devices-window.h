@@ -12,8 +12,8 @@
 #define TD_TYPE_DEVICES_WINDOW (td_devices_window_get_type ())
 G_DECLARE_FINAL_TYPE (TdDevicesWindow, td_devices_window, TD, DEVICES_WINDOW, AdwWindow)
 
+GtkWidget *td_devices_window_new (GtkWindow *parent);
 /* @devices: of the recipe that is edited; NULL: there is none, and nothing can be switched. */
-GtkWidget *td_devices_window_new (GtkWindow *parent, const char *devices);
 void td_devices_window_set_devices (TdDevicesWindow *self, const char *devices);
 /* A whole slice was computed on @device in @seconds. */
 void td_devices_window_took (TdDevicesWindow *self, const char *device, double seconds);

@@ -5,24 +5,24 @@
 
 #include "dataset/scan-mask.h"
 #include "labels.h"
+#include "latest.h"
 
 struct TdMaskRow {
   TdFileRow *row;
   TdScan *scan;
-  GCancellable *looking; /* NULL: at nothing */
+  TdLatest *looking;
   TdMaskTaken taken;
   gpointer user;
 };
 
 typedef struct {
-  TdMaskRow *row;
   TdScan *scan;
   char *path;
   gboolean take; /* chosen; FALSE: the recipe's */
 } Look;
 
 static void
-look_free (gpointer data)
+mask_row_look_free (gpointer data)
 {
   Look *look = data;
 
@@ -31,41 +31,26 @@ look_free (gpointer data)
   g_free (look);
 }
 
-static void
-look_in_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+/* Worker thread. The path to take, or "". */
+static gpointer
+mask_row_look (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
 {
-  const Look *look = data;
-  GError *error = NULL;
+  const Look *look = user;
 
-  if (td_scan_mask_fits (look->scan, look->path, &error))
-    g_task_return_boolean (task, TRUE);
-  else
-    g_task_return_error (task, error);
+  return td_scan_mask_fits (look->scan, look->path, error) ? g_strdup (look->take ? look->path : "")
+                                                           : NULL;
 }
 
 static void
-on_looked (GObject *source, GAsyncResult *result, gpointer user)
+mask_row_on_looked (gpointer path, const GError *error, gboolean last, gpointer user)
 {
-  const Look *look = g_task_get_task_data (G_TASK (result));
-  g_autoptr (GError) error = NULL;
+  TdMaskRow *row = user;
+  g_autofree char *words = error ? td_label_error (error) : NULL;
 
-  /* Cancelled: the row may be gone. */
-  if (!g_task_propagate_boolean (G_TASK (result), &error)) {
-    g_autofree char *words = td_label_error (error);
-    if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
-      td_file_row_set_problem (look->row->row, words);
-    return;
-  }
-  if (look->take)
-    look->row->taken (look->path, look->row->user);
-}
-
-static void
-stop_looking (TdMaskRow *row)
-{
-  if (row->looking)
-    g_cancellable_cancel (row->looking);
-  g_clear_object (&row->looking);
+  if (words)
+    td_file_row_set_problem (row->row, words);
+  else if (*(const char *) path)
+    row->taken (path, row->user);
 }
 
 static void
@@ -73,12 +58,9 @@ mask_row_look_at (TdMaskRow *row, const char *path, gboolean take)
 {
   Look *look = g_new (Look, 1);
 
-  stop_looking (row);
-  row->looking = g_cancellable_new ();
-  *look = (Look) { row, td_scan_ref (row->scan), g_strdup (path), take };
-  g_autoptr (GTask) task = g_task_new (NULL, row->looking, on_looked, NULL);
-  g_task_set_task_data (task, look, look_free);
-  g_task_run_in_thread (task, look_in_thread);
+  *look = (Look) { td_scan_ref (row->scan), g_strdup (path), take };
+  td_latest_cancel (row->looking);
+  td_latest_request (row->looking, look);
 }
 
 static void
@@ -88,7 +70,7 @@ mask_row_on_chosen (TdFileRow *file, const char *path, TdMaskRow *row)
     mask_row_look_at (row, path, TRUE);
     return;
   }
-  stop_looking (row);
+  td_latest_cancel (row->looking);
   td_file_row_set_path (file, NULL);
   row->taken (NULL, row->user);
 }
@@ -101,6 +83,7 @@ td_mask_row_new (TdMaskTaken taken, gpointer user)
 
   row->taken = taken;
   row->user = user;
+  row->looking = td_latest_new (mask_row_look, mask_row_look_free, mask_row_on_looked, g_free, row);
   row->row = TD_FILE_ROW (
       td_file_row_new (_ ("Mask"), _ ("None. An image, not 0 where a pixel is bad"), images));
   g_object_ref_sink (row->row);
@@ -117,7 +100,7 @@ td_mask_row_widget (TdMaskRow *row)
 void
 td_mask_row_set_scan (TdMaskRow *row, TdScan *scan)
 {
-  stop_looking (row);
+  td_latest_cancel (row->looking);
   g_clear_pointer (&row->scan, td_scan_unref);
   row->scan = scan ? td_scan_ref (scan) : NULL;
 }
@@ -137,7 +120,7 @@ td_mask_row_show (TdMaskRow *row, const char *path)
 void
 td_mask_row_free (TdMaskRow *row)
 {
-  stop_looking (row);
+  td_latest_free (row->looking);
   g_signal_handlers_disconnect_by_data (row->row, row);
   g_clear_pointer (&row->scan, td_scan_unref);
   g_object_unref (row->row);

@@ -12,6 +12,7 @@
 #include "method-choices.h"
 #include "number-row.h"
 #include "quantity.h"
+#include "scan-question.h"
 #include "target-check.h"
 #include "ui.h"
 #include "dataset/unit.h"
@@ -76,29 +77,11 @@ td_reconstruct_dialog_profile (TdReconstructDialog *self)
 
 /* ── Planning, off the main thread ── */
 
-typedef struct {
-  TdEngine *engine;
-  TdScan *scan;
-  TdRecipe recipe;
-  char *output;
-} Request;
-
-static void
-reconstruct_dialog_request_free (gpointer user)
-{
-  Request *request = user;
-
-  td_engine_unref (request->engine);
-  td_scan_unref (request->scan);
-  g_free (request->output);
-  g_free (request);
-}
-
 static gpointer
 reconstruct_dialog_make_plan (gpointer user, TdLatestRun *run, GCancellable *cancellable,
                               GError **error)
 {
-  const Request *request = user;
+  const TdScanQuestion *request = user;
 
   if (!td_target_check (request->output, error))
     return NULL;
@@ -113,7 +96,7 @@ static gpointer
 reconstruct_dialog_make_preflight (gpointer user, TdLatestRun *run, GCancellable *cancellable,
                                    GError **error)
 {
-  const Request *request = user;
+  const TdScanQuestion *request = user;
 
   return td_preflight_devices (request->engine, request->scan, &request->recipe, request->output,
                                cancellable, error);
@@ -342,14 +325,11 @@ on_plan (gpointer plan, const GError *error, gboolean last, gpointer user)
   gtk_widget_set_sensitive (self->accept, plan && !td_latest_busy (self->plans));
 }
 
-static Request *
+static TdScanQuestion *
 reconstruct_dialog_request (TdReconstructDialog *self)
 {
-  Request *request = g_new0 (Request, 1);
+  TdScanQuestion *request = td_scan_question_new (self->engine, self->scan, &self->recipe);
 
-  request->engine = td_engine_ref (self->engine);
-  request->scan = td_scan_ref (self->scan);
-  request->recipe = self->recipe;
   request->output = g_strdup (gtk_editable_get_text (GTK_EDITABLE (self->path)));
   return request;
 }
@@ -644,12 +624,12 @@ td_reconstruct_dialog_init (TdReconstructDialog *self)
 {
   self->filling = TRUE;
   self->plan_rows = g_ptr_array_new ();
-  self->plans = td_latest_new (reconstruct_dialog_make_plan, reconstruct_dialog_request_free,
-                               on_plan, (GDestroyNotify) td_plan_unref, self);
+  self->plans = td_latest_new (reconstruct_dialog_make_plan, td_scan_question_free, on_plan,
+                               (GDestroyNotify) td_plan_unref, self);
   self->device_rows = g_ptr_array_new ();
   self->rates = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   self->preflights
-      = td_latest_new (reconstruct_dialog_make_preflight, reconstruct_dialog_request_free,
+      = td_latest_new (reconstruct_dialog_make_preflight, td_scan_question_free,
                        reconstruct_dialog_on_preflight, (GDestroyNotify) g_ptr_array_unref, self);
   gtk_widget_init_template (GTK_WIDGET (self));
   td_size_for_text (GTK_WINDOW (self));

@@ -6,7 +6,7 @@ td_scan_question_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe)
 {
   TdScanQuestion *question = g_new (TdScanQuestion, 1);
 
-  *question = (TdScanQuestion) { td_engine_ref (engine), td_scan_ref (scan), *recipe, 0 };
+  *question = (TdScanQuestion) { td_engine_ref (engine), td_scan_ref (scan), *recipe, 0, NULL };
   return question;
 }
 
@@ -17,5 +17,6 @@ td_scan_question_free (gpointer user)
 
   td_engine_unref (question->engine);
   td_scan_unref (question->scan);
+  g_free (question->output);
   g_free (question);
 }
