@@ -19,12 +19,6 @@ struct _TdSession {
 
 G_DEFINE_FINAL_TYPE (TdSession, td_session, G_TYPE_OBJECT)
 
-static void
-end_joining (TdSession *self)
-{
-  g_clear_pointer (&self->last_key, g_free);
-}
-
 TdEngine *
 td_session_engine (TdSession *self)
 {
@@ -58,7 +52,7 @@ td_session_open (TdSession *self, TdScan *scan, const TdRecipe *recipe)
   self->recipe = *recipe;
   g_ptr_array_set_size (self->before, 0);
   g_ptr_array_set_size (self->after, 0);
-  end_joining (self);
+  g_clear_pointer (&self->last_key, g_free); /* nothing joins the last edit */
   g_signal_emit_by_name (self, "scan-changed");
   if (old) {
     td_scan_unref (old);
@@ -124,7 +118,7 @@ session_step (TdSession *self, GPtrArray *from, GPtrArray *to, guint n)
     g_ptr_array_add (to, g_memdup2 (&self->recipe, sizeof self->recipe));
     self->recipe = *recipe;
   }
-  end_joining (self);
+  g_clear_pointer (&self->last_key, g_free); /* nothing joins the last edit */
   g_signal_emit_by_name (self, "recipe-changed");
 }
 

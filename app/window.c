@@ -1773,6 +1773,8 @@ window_add_actions (TdWindow *self)
 
 /* ── Focus ── */
 
+/* When the widget with the keyboard focus disappears (or its page, row or dialog), the nearest
+   widget that is shown gets the focus. So keys never go to a widget that nobody sees. */
 static gboolean
 focus_guard_mend (gpointer user)
 {
@@ -1812,14 +1814,6 @@ focus_guard_on_focus (GtkWindow *window)
     g_signal_connect_object (focus, "unmap", G_CALLBACK (focus_guard_on_unmap), window, 0);
   if (focus && !gtk_widget_get_mapped (focus))
     focus_guard_on_unmap (focus, window);
-}
-
-/* When the widget with the keyboard focus disappears (or its page, row or dialog), the nearest
-   widget that is shown gets the focus. So keys never go to a widget that nobody sees. */
-static void
-window_guard_focus (GtkWindow *window)
-{
-  g_signal_connect (window, "notify::focus-widget", G_CALLBACK (focus_guard_on_focus), NULL);
 }
 
 /* ── Object ── */
@@ -1910,7 +1904,7 @@ td_window_init (TdWindow *self)
   window_close_page_buttons (GTK_WIDGET (self->switcher));
   window_close_page_buttons (GTK_WIDGET (self->pages_bar));
   gtk_menu_button_set_create_popup_func (self->done_button, window_show_done, self, NULL);
-  window_guard_focus (GTK_WINDOW (self));
+  g_signal_connect (self, "notify::focus-widget", G_CALLBACK (focus_guard_on_focus), NULL);
 }
 
 static void

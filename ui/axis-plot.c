@@ -174,12 +174,9 @@ static void
 draw_number (TdAxisPlot *self, cairo_t *cr, double value, double align)
 {
   g_autofree char *text = g_strdup_printf ("%.2f", value);
-  g_autoptr (PangoLayout) layout = gtk_widget_create_pango_layout (GTK_WIDGET (self), text);
-  g_autoptr (PangoAttrList) attributes = pango_attr_list_new ();
+  g_autoptr (PangoLayout) layout = td_small_layout (self, text, 0.8);
   int width, height;
 
-  pango_attr_list_insert (attributes, pango_attr_scale_new (0.8));
-  pango_layout_set_attributes (layout, attributes);
   pango_layout_get_pixel_size (layout, &width, &height);
   cairo_move_to (cr, align * (gtk_widget_get_width (GTK_WIDGET (self)) - width),
                  gtk_widget_get_height (GTK_WIDGET (self)) - height);

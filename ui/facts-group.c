@@ -42,22 +42,6 @@ add_fact (TdFactsGroup *self, const char *title, char *value)
 }
 
 static char *
-angles_text (const TdScanFacts *facts)
-{
-  return g_strdup_printf (_ ("%.2f° … %.2f°"), td_degrees (facts->angles_rad[0]),
-                          td_degrees (facts->angles_rad[facts->n_views - 1]));
-}
-
-static char *
-facts_group_turn_text (const TdScanFacts *facts)
-{
-  TdTurn turn;
-
-  td_turn_of_angles (facts->angles_rad, facts->n_views, &turn);
-  return td_turn_describe (&turn);
-}
-
-static char *
 pixel_text (const TdGeometry *geometry)
 {
   if (!(geometry->pixel_width_mm > 0))
@@ -165,6 +149,9 @@ show_entries (TdFactsGroup *self, TdMessage *const *notes)
 void
 td_facts_group_show (TdFactsGroup *self, const TdScanFacts *facts)
 {
+  TdTurn turn;
+
+  td_turn_of_angles (facts->angles_rad, facts->n_views, &turn);
   clear_rows (self->facts, self->fact_rows);
   adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->facts), facts->title);
   g_autofree char *name = g_path_get_basename (facts->path ? facts->path : "");
@@ -177,8 +164,10 @@ td_facts_group_show (TdFactsGroup *self, const TdScanFacts *facts)
   add_fact (self, _ ("Format"),
             g_strdup_printf ("%s, %s", _ (facts->format), td_sample_name (facts->sample_type)));
   add_fact (self, _ ("Beam"), g_strdup (beam_text (facts->geometry.beam)));
-  add_fact (self, _ ("Angles"), angles_text (facts));
-  add_fact (self, _ ("Turn"), facts_group_turn_text (facts));
+  add_fact (self, _ ("Angles"),
+            g_strdup_printf (_ ("%.2f° … %.2f°"), td_degrees (facts->angles_rad[0]),
+                             td_degrees (facts->angles_rad[facts->n_views - 1])));
+  add_fact (self, _ ("Turn"), td_turn_describe (&turn));
   add_fact (self, _ ("Flats and darks"),
             facts->transmission_logged
                 ? g_strdup (_ ("none needed: the values are attenuations"))

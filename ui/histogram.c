@@ -115,14 +115,10 @@ draw_numbers (TdHistogram *self, GtkSnapshot *snapshot, const GdkRGBA *colour, d
 {
   g_autofree char *low = g_strdup_printf ("%.4g", self->low);
   g_autofree char *high = g_strdup_printf ("%.4g %s", self->high, self->units);
-  g_autoptr (PangoAttrList) attributes = pango_attr_list_new ();
-  g_autoptr (PangoLayout) left = gtk_widget_create_pango_layout (GTK_WIDGET (self), low);
-  g_autoptr (PangoLayout) right = gtk_widget_create_pango_layout (GTK_WIDGET (self), high);
+  g_autoptr (PangoLayout) left = td_small_layout (self, low, 0.75);
+  g_autoptr (PangoLayout) right = td_small_layout (self, high, 0.75);
   int left_width, right_width;
 
-  pango_attr_list_insert (attributes, pango_attr_scale_new (0.75));
-  pango_layout_set_attributes (left, attributes);
-  pango_layout_set_attributes (right, attributes);
   pango_layout_get_pixel_size (left, &left_width, NULL);
   pango_layout_get_pixel_size (right, &right_width, NULL);
   if (left_width + right_width + 3 * NUMBER_ROOM_PX > x1 - x0)

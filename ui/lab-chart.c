@@ -9,6 +9,8 @@
 /* In pixels, whatever size letters have. */
 enum { RIGHT = 10, GAP = 6, SQUARE = 9, NAME = 22, DOT = 5, PICK = 14, LEGEND_SPACING = 3 };
 
+#define LETTERS 0.82 /* of the window's */
+
 struct _TdLabChart {
   GtkWidget parent_instance;
   TdLabPlot *plot;
@@ -25,21 +27,10 @@ typedef struct {
   double line, legend; /* height of a line of text, width of the names */
 } Box;
 
-static PangoLayout *
-lab_chart_layout (TdLabChart *self, const char *text)
-{
-  PangoLayout *layout = gtk_widget_create_pango_layout (GTK_WIDGET (self), text);
-  g_autoptr (PangoAttrList) attributes = pango_attr_list_new ();
-
-  pango_attr_list_insert (attributes, pango_attr_scale_new (0.82));
-  pango_layout_set_attributes (layout, attributes);
-  return layout;
-}
-
 static int
 lab_chart_text_width (TdLabChart *self, const char *text, int *height)
 {
-  g_autoptr (PangoLayout) layout = lab_chart_layout (self, text);
+  g_autoptr (PangoLayout) layout = td_small_layout (self, text, LETTERS);
   int width;
 
   pango_layout_get_pixel_size (layout, &width, height);
@@ -135,7 +126,7 @@ lab_chart_use (cairo_t *cr, const TdLabSeries *series, const GdkRGBA *text)
 static void
 lab_chart_text (TdLabChart *self, cairo_t *cr, const char *text, double x, double y, double align)
 {
-  g_autoptr (PangoLayout) layout = lab_chart_layout (self, text);
+  g_autoptr (PangoLayout) layout = td_small_layout (self, text, LETTERS);
   int width, height;
 
   pango_layout_get_pixel_size (layout, &width, &height);
@@ -242,7 +233,7 @@ lab_chart_draw_legend (TdLabChart *self, cairo_t *cr, const Box *box, const GdkR
   for (guint s = 0; s < all->len; s++) {
     const TdLabSeries *series = all->pdata[s];
     const double y = (box->line + LEGEND_SPACING) * (s + 0.5);
-    g_autoptr (PangoLayout) layout = lab_chart_layout (self, _ (series->name));
+    g_autoptr (PangoLayout) layout = td_small_layout (self, _ (series->name), LETTERS);
     int height;
     lab_chart_use (cr, series, text);
     cairo_rectangle (cr, right, y - SQUARE / 2.0, SQUARE, SQUARE);

@@ -186,14 +186,11 @@ lab_table_menu (guint index, gboolean held)
 }
 
 /* All of it is to be read, and figures are to have room beside it. */
-static void
-lab_table_wrap (GtkLabel *label)
+static GtkWidget *
+lab_table_label (void)
 {
-  gtk_label_set_xalign (label, 0);
-  gtk_label_set_wrap (label, TRUE);
-  gtk_label_set_wrap_mode (label, PANGO_WRAP_WORD_CHAR);
-  gtk_label_set_width_chars (label, 30);
-  gtk_label_set_max_width_chars (label, 34);
+  return g_object_new (GTK_TYPE_LABEL, "xalign", 0.0, "wrap", TRUE, "wrap-mode",
+                       PANGO_WRAP_WORD_CHAR, "width-chars", 30, "max-width-chars", 34, NULL);
 }
 
 static void
@@ -201,15 +198,13 @@ lab_table_setup_name (GtkSignalListItemFactory *factory, GtkListItem *item, gpoi
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
   GtkWidget *button = gtk_menu_button_new (), *texts = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
-  GtkWidget *name = gtk_label_new (NULL), *used = gtk_label_new (NULL);
+  GtkWidget *name = lab_table_label (), *used = lab_table_label ();
 
   gtk_menu_button_set_icon_name (GTK_MENU_BUTTON (button), "view-more-symbolic");
   gtk_widget_set_tooltip_text (button, _ ("Edit, duplicate, remove or use this variant"));
   td_set_spoken_name (button, _ ("Edit, duplicate, remove or use this variant"));
   gtk_widget_add_css_class (button, "flat");
   gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
-  lab_table_wrap (GTK_LABEL (name));
-  lab_table_wrap (GTK_LABEL (used));
   gtk_widget_add_css_class (used, "caption");
   gtk_widget_set_hexpand (texts, TRUE);
   gtk_box_append (GTK_BOX (texts), name);

@@ -4,6 +4,8 @@
 #include <glib/gi18n.h>
 #include <math.h>
 
+#include "ui.h"
+
 #define HEIGHT_PX 84
 #define ROOM_PX 5.0
 
@@ -98,11 +100,8 @@ draw_text (TdProfile *self, GtkSnapshot *snapshot, const GdkRGBA *colour, double
 {
   g_autofree char *text
       = g_strdup_printf (_ ("row %.0f: %.5g … %.5g %s"), self->row, low, high, self->units);
-  g_autoptr (PangoLayout) layout = gtk_widget_create_pango_layout (GTK_WIDGET (self), text);
-  g_autoptr (PangoAttrList) attributes = pango_attr_list_new ();
+  g_autoptr (PangoLayout) layout = td_small_layout (self, text, 0.85);
 
-  pango_attr_list_insert (attributes, pango_attr_scale_new (0.85));
-  pango_layout_set_attributes (layout, attributes);
   gtk_snapshot_save (snapshot);
   gtk_snapshot_translate (snapshot, &GRAPHENE_POINT_INIT (8, 2));
   gtk_snapshot_append_layout (snapshot, layout, colour);

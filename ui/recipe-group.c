@@ -111,10 +111,8 @@ recipe_group_set_up_item (GtkSignalListItemFactory *factory, GtkListItem *item, 
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
 
   for (guint i = 0; i < 2; i++) {
-    GtkWidget *label = gtk_label_new (NULL);
-    gtk_label_set_xalign (GTK_LABEL (label), 0);
-    gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-    gtk_label_set_max_width_chars (GTK_LABEL (label), 34);
+    GtkWidget *label
+        = g_object_new (GTK_TYPE_LABEL, "xalign", 0.0, "wrap", TRUE, "max-width-chars", 34, NULL);
     if (i > 0)
       gtk_widget_add_css_class (label, "caption");
     gtk_box_append (GTK_BOX (box), label);

@@ -141,13 +141,9 @@ reconstruct_dialog_add_row (TdReconstructDialog *self, const char *title, const 
   GtkWidget *row = td_plain_row_new (title, NULL);
 
   if (text) {
-    GtkWidget *label = gtk_label_new (text);
-    gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-    gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
-    gtk_label_set_justify (GTK_LABEL (label), GTK_JUSTIFY_RIGHT);
-    gtk_label_set_xalign (GTK_LABEL (label), 1);
-    gtk_label_set_max_width_chars (GTK_LABEL (label), 36);
-    gtk_widget_set_hexpand (label, TRUE);
+    GtkWidget *label = g_object_new (GTK_TYPE_LABEL, "label", text, "wrap", TRUE, "wrap-mode",
+                                     PANGO_WRAP_WORD_CHAR, "justify", GTK_JUSTIFY_RIGHT, "xalign",
+                                     1.0, "max-width-chars", 36, "hexpand", TRUE, NULL);
     gtk_widget_add_css_class (label, "numeric");
     gtk_widget_add_css_class (label, "dim-label");
     adw_action_row_add_suffix (ADW_ACTION_ROW (row), label);

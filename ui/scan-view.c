@@ -745,12 +745,12 @@ scan_view_offer_opposite (TdScanView *self)
 /* ── Row and view ── */
 
 static void
-scan_view_set_row (TdScanView *self, guint row)
+scan_view_set_row (TdScanView *self, double to)
 {
-  if (!self->scan)
-    return;
-  row = MIN (row, td_scan_facts (self->scan)->n_rows - 1);
-  if (row == self->row)
+  const guint row
+      = self->scan ? (guint) CLAMP (round (to), 0, td_scan_facts (self->scan)->n_rows - 1) : 0;
+
+  if (!self->scan || row == self->row)
     return;
   self->row = row;
   gtk_adjustment_set_value (self->row_adjustment, row);
@@ -768,12 +768,12 @@ td_scan_view_get_row (TdScanView *self)
 }
 
 static void
-scan_view_set_view (TdScanView *self, guint view)
+scan_view_set_view (TdScanView *self, double to)
 {
-  if (!self->scan)
-    return;
-  view = MIN (view, td_scan_facts (self->scan)->n_views - 1);
-  if (view == self->view)
+  const guint view
+      = self->scan ? (guint) CLAMP (round (to), 0, td_scan_facts (self->scan)->n_views - 1) : 0;
+
+  if (!self->scan || view == self->view)
     return;
   self->view = view;
   gtk_adjustment_set_value (self->view_adjustment, view);
@@ -786,13 +786,13 @@ scan_view_set_view (TdScanView *self, guint view)
 static void
 on_row_slider (GtkAdjustment *adjustment, TdScanView *self)
 {
-  scan_view_set_row (self, (guint) round (gtk_adjustment_get_value (adjustment)));
+  scan_view_set_row (self, gtk_adjustment_get_value (adjustment));
 }
 
 static void
 on_view_slider (GtkAdjustment *adjustment, TdScanView *self)
 {
-  scan_view_set_view (self, (guint) round (gtk_adjustment_get_value (adjustment)));
+  scan_view_set_view (self, gtk_adjustment_get_value (adjustment));
 }
 
 static void
@@ -814,45 +814,29 @@ on_prepared_toggled (TdImagePane *pane, gboolean on, TdScanView *self)
 /* ── What is done in one picture moves the others ── */
 
 static void
-move_row (TdScanView *self, double row)
-{
-  if (self->scan)
-    scan_view_set_row (self,
-                       (guint) CLAMP (round (row), 0, td_scan_facts (self->scan)->n_rows - 1));
-}
-
-static void
-move_view (TdScanView *self, double view)
-{
-  if (self->scan)
-    scan_view_set_view (self,
-                        (guint) CLAMP (round (view), 0, td_scan_facts (self->scan)->n_views - 1));
-}
-
-static void
 on_projection_picked (TdSliceView *view, double column, double row, TdScanView *self)
 {
-  move_row (self, row);
+  scan_view_set_row (self, row);
 }
 
 static void
 on_projection_nudged (TdSliceView *view, int dx, int dy, gboolean fine, TdScanView *self)
 {
-  move_row (self, (double) self->row + dy);
-  move_view (self, (double) self->view + dx);
+  scan_view_set_row (self, (double) self->row + dy);
+  scan_view_set_view (self, (double) self->view + dx);
 }
 
 static void
 on_sinogram_picked (TdSliceView *view, double column, double row, TdScanView *self)
 {
-  move_view (self, row);
+  scan_view_set_view (self, row);
 }
 
 static void
 on_sinogram_nudged (TdSliceView *view, int dx, int dy, gboolean fine, TdScanView *self)
 {
-  move_view (self, (double) self->view + dy);
-  move_row (self, (double) self->row + dx);
+  scan_view_set_view (self, (double) self->view + dy);
+  scan_view_set_row (self, (double) self->row + dx);
 }
 
 static void
@@ -930,7 +914,7 @@ on_slice_nudged (TdSliceView *view, int dx, int dy, gboolean fine, TdScanView *s
   if (dx != 0)
     g_signal_emit_by_name (self, "nudge-centre", dx * (fine ? NUDGE_FINE_PX : NUDGE_PX));
   else
-    move_row (self, (double) self->row + dy);
+    scan_view_set_row (self, (double) self->row + dy);
 }
 
 static void
@@ -963,7 +947,7 @@ scan_view_connect_panes (TdScanView *self)
   TdSliceView *slice = td_image_pane_view (self->slice);
 
   g_signal_connect (projection, "picked", G_CALLBACK (on_projection_picked), self);
-  g_signal_connect_swapped (projection, "line-moved", G_CALLBACK (move_row), self);
+  g_signal_connect_swapped (projection, "line-moved", G_CALLBACK (scan_view_set_row), self);
   g_signal_connect (projection, "nudged", G_CALLBACK (on_projection_nudged), self);
   g_signal_connect (projection, "region-drawn", G_CALLBACK (on_projection_region), self);
   g_signal_connect (projection, "failed", G_CALLBACK (scan_view_on_no_gl), self);
@@ -975,7 +959,7 @@ scan_view_connect_panes (TdScanView *self)
   g_signal_connect (projection, "column-moved", G_CALLBACK (on_axis_moved), self);
   g_signal_connect (sinogram, "column-moved", G_CALLBACK (on_axis_moved), self);
   g_signal_connect (sinogram, "picked", G_CALLBACK (on_sinogram_picked), self);
-  g_signal_connect_swapped (sinogram, "line-moved", G_CALLBACK (move_view), self);
+  g_signal_connect_swapped (sinogram, "line-moved", G_CALLBACK (scan_view_set_view), self);
   g_signal_connect (sinogram, "nudged", G_CALLBACK (on_sinogram_nudged), self);
   g_signal_connect (slice, "nudged", G_CALLBACK (on_slice_nudged), self);
   g_signal_connect (slice, "region-drawn", G_CALLBACK (on_slice_region), self);

@@ -542,10 +542,7 @@ draw_scale_bar (TdSliceView *self, GtkSnapshot *snapshot, double width, double h
 
   if (!(bar > 0))
     return;
-  g_autoptr (PangoLayout) layout = gtk_widget_create_pango_layout (GTK_WIDGET (self), text);
-  g_autoptr (PangoAttrList) attributes = pango_attr_list_new ();
-  pango_attr_list_insert (attributes, pango_attr_scale_new (0.85));
-  pango_layout_set_attributes (layout, attributes);
+  g_autoptr (PangoLayout) layout = td_small_layout (self, text, 0.85);
   cairo_t *cr = gtk_snapshot_append_cairo (
       snapshot, &GRAPHENE_RECT_INIT (0, 0, (float) width, (float) height));
   td_scale_bar_draw (cr, height, bar, layout);

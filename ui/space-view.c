@@ -248,15 +248,12 @@ draw_label (TdSpaceView *self, GtkSnapshot *snapshot, const TdSpaceLabel *label,
 {
   const float *c = label->ink.rgba;
   GdkRGBA colour = { c[0], c[1], c[2], c[3] }, shade = { 0, 0, 0, 0.45f };
-  g_autoptr (PangoLayout) layout = gtk_widget_create_pango_layout (GTK_WIDGET (self), label->text);
-  g_autoptr (PangoAttrList) attributes = pango_attr_list_new ();
+  g_autoptr (PangoLayout) layout = td_small_layout (self, label->text, 0.85);
   double x, y, depth;
   int tw, th;
 
   td_camera_project (&self->camera, gtk_widget_get_width (GTK_WIDGET (self)),
                      gtk_widget_get_height (GTK_WIDGET (self)), label->point, &x, &y, &depth);
-  pango_attr_list_insert (attributes, pango_attr_scale_new (0.85));
-  pango_layout_set_attributes (layout, attributes);
   pango_layout_get_pixel_size (layout, &tw, &th);
   taken[n] = place_label (self, x, y, (float) tw + 8, (float) th + 2, taken, n);
   GskRoundedRect back;

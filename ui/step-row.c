@@ -11,7 +11,7 @@ struct _TdStepRow {
   AdwExpanderRow parent_instance;
   const TdStepKind *kind;
   GtkWidget *rows[TD_STEP_MAX_PARAMETERS]; /* TdNumberRow or AdwComboRow */
-  GtkWidget *reset, *remove;
+  GtkWidget *reset;
   GtkToggleButton *before;
   TdStep step;
   gboolean showing;
@@ -171,6 +171,19 @@ add_before (TdStepRow *self)
   self->before = GTK_TOGGLE_BUTTON (button);
 }
 
+static GtkWidget *
+step_row_add_button (TdStepRow *self, GtkWidget *box, const char *label, const char *tip,
+                     GCallback clicked)
+{
+  GtkWidget *button = gtk_button_new_with_label (label);
+
+  gtk_widget_set_tooltip_text (button, tip);
+  gtk_widget_add_css_class (button, "flat");
+  g_signal_connect (button, "clicked", clicked, self);
+  gtk_box_append (GTK_BOX (box), button);
+  return button;
+}
+
 /* The last row under a step: back to its presets, and out of the recipe. */
 static void
 add_footer (TdStepRow *self)
@@ -181,21 +194,14 @@ add_footer (TdStepRow *self)
 
   gtk_widget_set_halign (box, GTK_ALIGN_END);
   gtk_widget_add_css_class (box, "step-footer");
-  if (self->kind->n_parameters > 0) {
-    self->reset = gtk_button_new_with_label (_ ("Reset"));
-    gtk_widget_set_tooltip_text (self->reset, _ ("The values this step begins with"));
-    gtk_widget_add_css_class (self->reset, "flat");
-    g_signal_connect (self->reset, "clicked", G_CALLBACK (step_row_on_reset), self);
-    gtk_box_append (GTK_BOX (box), self->reset);
-  }
-  if (!self->kind->preset_on) {
-    self->remove = gtk_button_new_with_label (_ ("Remove"));
-    gtk_widget_set_tooltip_text (self->remove, _ ("Take this step out of the recipe"));
-    gtk_widget_add_css_class (self->remove, "flat");
-    g_signal_connect (self->remove, "clicked", G_CALLBACK (on_remove), self);
-    gtk_box_append (GTK_BOX (box), self->remove);
-  }
-  if (self->reset || self->remove)
+  if (self->kind->n_parameters > 0)
+    self->reset
+        = step_row_add_button (self, box, _ ("Reset"), _ ("The values this step begins with"),
+                               G_CALLBACK (step_row_on_reset));
+  if (!self->kind->preset_on)
+    step_row_add_button (self, box, _ ("Remove"), _ ("Take this step out of the recipe"),
+                         G_CALLBACK (on_remove));
+  if (gtk_widget_get_first_child (box))
     adw_expander_row_add_row (ADW_EXPANDER_ROW (self), row);
   else
     g_object_unref (g_object_ref_sink (row));

@@ -169,6 +169,17 @@ td_spin_fit (GtkSpinButton *number)
   gtk_editable_set_width_chars (GTK_EDITABLE (number), most > 0 ? (int) log10 (most) + 1 : 1);
 }
 
+PangoLayout *
+td_small_layout (gpointer widget, const char *text, double scale)
+{
+  PangoLayout *layout = gtk_widget_create_pango_layout (widget, text);
+  g_autoptr (PangoAttrList) attributes = pango_attr_list_new ();
+
+  pango_attr_list_insert (attributes, pango_attr_scale_new (scale));
+  pango_layout_set_attributes (layout, attributes);
+  return layout;
+}
+
 GtkWidget *
 td_narrow_bar_new (const char *label)
 {

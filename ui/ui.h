@@ -48,6 +48,10 @@ void td_spin_fit (GtkSpinButton *number);
    @subtitle: (nullable). Both have as many lines as they need. Main thread. */
 GtkWidget *td_plain_row_new (const char *title, const char *subtitle);
 
+/* Text that is drawn beside what it is about, that much smaller than the widget's. (transfer full)
+ */
+PangoLayout *td_small_layout (gpointer widget, const char *text, double scale);
+
 /* A short progress bar in a row, which is not seen until it is shown; @label: what it is called. */
 GtkWidget *td_narrow_bar_new (const char *label);
 
