@@ -50,7 +50,6 @@ typedef struct {
   TdEngine *engine;
   GPtrArray *rows;
   guint n; /* that were tried */
-  gint64 started_us;
 } Batch;
 
 /* ── One scan ── */
@@ -153,7 +152,6 @@ cli_batch_begin (Batch *batch, GError **error)
     return FALSE;
   batch->engine = td_engine_new (td_methods);
   batch->rows = g_ptr_array_new_with_free_func ((GDestroyNotify) td_batch_row_free);
-  batch->started_us = g_get_monotonic_time ();
   return TRUE;
 }
 

@@ -9,7 +9,7 @@
 #include "compute/axis/axis.h"
 #include "dataset/sort.h"
 #include "labels.h"
-#include "latest.h"
+#include "scan-question.h"
 #include "ui.h"
 
 #define N TD_AXIS_STRIP_TRIALS
@@ -17,15 +17,7 @@
 #define STEPS_SHOWN 64.0 /* a picture shows so many steps across */
 #define FINEST_PX 0.05
 
-/* What is asked for, and what comes of it. */
-typedef struct {
-  TdEngine *engine;
-  TdScan *scan;
-  TdRecipe recipe;
-  guint row;
-  double span_px[2];
-} Trials;
-
+/* What comes of what is asked for. */
 typedef struct {
   guint row;
   double step_px;
@@ -40,26 +32,12 @@ struct _TdAxisStrip {
   GtkSpinner *spinner;
   GtkDrawingArea *curve;
   TdLatest *latest;
-  Trials asked; /* engine NULL: nothing */
-  Shown *shown; /* NULL: not there */
+  TdScanQuestion *asked; /* NULL: nothing */
+  Shown *shown;          /* NULL: not there */
   double centre_px;
 };
 
 G_DEFINE_FINAL_TYPE (TdAxisStrip, td_axis_strip, GTK_TYPE_WIDGET)
-
-static void
-axis_strip_trials_clear (Trials *trials)
-{
-  g_clear_pointer (&trials->engine, td_engine_unref);
-  g_clear_pointer (&trials->scan, td_scan_unref);
-}
-
-static void
-axis_strip_trials_free (gpointer trials)
-{
-  axis_strip_trials_clear (trials);
-  g_free (trials);
-}
 
 static void
 axis_strip_shown_free (gpointer user)
@@ -72,7 +50,7 @@ axis_strip_shown_free (gpointer user)
 }
 
 static double
-axis_strip_step (const Trials *trials)
+axis_strip_step (const TdScanQuestion *trials)
 {
   return (trials->span_px[1] - trials->span_px[0]) / (N - 1);
 }
@@ -152,7 +130,7 @@ axis_strip_draw (const float *slices, guint side, Shown *shown)
 static gpointer
 axis_strip_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
 {
-  const Trials *trials = user;
+  const TdScanQuestion *trials = user;
   const TdScanFacts *facts = td_scan_facts (trials->scan);
   const TdAxisLine through_0 = td_axis_line (0, trials->recipe.tilt_deg, facts->n_rows);
   const double at_row = td_axis_line_at (&through_0, trials->row);
@@ -266,14 +244,24 @@ axis_strip_draw_curve (GtkDrawingArea *area, cairo_t *cr, int width, int height,
 
 /* ── Asking ── */
 
+static TdScanQuestion *
+axis_strip_question (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, guint row,
+                     const double span_px[2])
+{
+  TdScanQuestion *trials = td_scan_question_new (engine, scan, recipe);
+
+  trials->row = row;
+  memcpy (trials->span_px, span_px, sizeof trials->span_px);
+  return trials;
+}
+
 static void
 axis_strip_ask (TdAxisStrip *self)
 {
-  Trials *trials = g_memdup2 (&self->asked, sizeof self->asked);
+  const TdScanQuestion *asked = self->asked;
 
-  td_engine_ref (trials->engine);
-  td_scan_ref (trials->scan);
-  td_latest_request (self->latest, trials);
+  td_latest_request (self->latest, axis_strip_question (asked->engine, asked->scan, &asked->recipe,
+                                                        asked->row, asked->span_px));
   gtk_label_set_text (self->heading, _ ("Reconstructing trials"));
   gtk_spinner_set_spinning (self->spinner, TRUE);
 }
@@ -282,12 +270,8 @@ void
 td_axis_strip_request (TdAxisStrip *self, TdEngine *engine, TdScan *scan, const TdRecipe *recipe,
                        guint row, const double span_px[2])
 {
-  axis_strip_trials_clear (&self->asked);
-  self->asked = (Trials) { .engine = td_engine_ref (engine),
-                           .scan = td_scan_ref (scan),
-                           .recipe = *recipe,
-                           .row = row,
-                           .span_px = { span_px[0], span_px[1] } };
+  g_clear_pointer (&self->asked, td_scan_question_free);
+  self->asked = axis_strip_question (engine, scan, recipe, row, span_px);
   axis_strip_ask (self);
 }
 
@@ -295,7 +279,7 @@ void
 td_axis_strip_clear (TdAxisStrip *self)
 {
   td_latest_cancel (self->latest);
-  axis_strip_trials_clear (&self->asked);
+  g_clear_pointer (&self->asked, td_scan_question_free);
   g_clear_pointer (&self->shown, axis_strip_shown_free);
   axis_strip_update (self);
 }
@@ -310,12 +294,11 @@ td_axis_strip_set_centre (TdAxisStrip *self, double centre_px)
 static void
 axis_strip_zoom (TdAxisStrip *self, double factor)
 {
-  const double reach = MAX (factor * axis_strip_step (&self->asked), FINEST_PX) * (N - 1) / 2;
-
-  if (!self->asked.engine)
+  if (!self->asked)
     return;
-  self->asked.span_px[0] = self->centre_px - reach;
-  self->asked.span_px[1] = self->centre_px + reach;
+  const double reach = MAX (factor * axis_strip_step (self->asked), FINEST_PX) * (N - 1) / 2;
+  self->asked->span_px[0] = self->centre_px - reach;
+  self->asked->span_px[1] = self->centre_px + reach;
   axis_strip_ask (self);
 }
 
@@ -353,7 +336,7 @@ td_axis_strip_dispose (GObject *object)
   TdAxisStrip *self = TD_AXIS_STRIP (object);
 
   g_clear_pointer (&self->latest, td_latest_free);
-  axis_strip_trials_clear (&self->asked);
+  g_clear_pointer (&self->asked, td_scan_question_free);
   g_clear_pointer (&self->shown, axis_strip_shown_free);
   g_clear_pointer (&self->box, gtk_widget_unparent);
   G_OBJECT_CLASS (td_axis_strip_parent_class)->dispose (object);
@@ -399,7 +382,7 @@ td_axis_strip_init (TdAxisStrip *self)
   gtk_widget_init_template (GTK_WIDGET (self));
   for (guint i = 0; i < N; i++)
     axis_strip_add_tile (self, i);
-  self->latest = td_latest_new (axis_strip_work, axis_strip_trials_free, axis_strip_show,
+  self->latest = td_latest_new (axis_strip_work, td_scan_question_free, axis_strip_show,
                                 axis_strip_shown_free, self);
   gtk_drawing_area_set_draw_func (self->curve, axis_strip_draw_curve, self, NULL);
   axis_strip_update (self);

@@ -177,7 +177,6 @@ static const struct {
 
 struct _TdBatchWindow {
   AdwWindow parent_instance;
-  TdJobQueue *jobs;
   TdJobItem *item;
   GListStore *scans;
   GtkSorter *sorters[G_N_ELEMENTS (columns)];
@@ -399,7 +398,6 @@ td_batch_window_dispose (GObject *object)
   TdBatchWindow *self = TD_BATCH_WINDOW (object);
 
   g_clear_object (&self->item);
-  g_clear_object (&self->jobs);
   g_clear_object (&self->scans);
   G_OBJECT_CLASS (td_batch_window_parent_class)->dispose (object);
 }
@@ -441,7 +439,6 @@ td_batch_window_new (GtkWindow *parent, TdJobQueue *jobs, TdJobItem *item)
   TdBatchWindow *self = g_object_new (TD_TYPE_BATCH_WINDOW, "transient-for", parent, NULL);
   g_autofree char *title = g_strdup_printf (_ ("Batch “%s”"), td_job_item_facts (item)->title);
 
-  self->jobs = g_object_ref (jobs);
   gtk_window_set_title (GTK_WINDOW (self), title);
   g_signal_connect_object (td_job_queue_model (jobs), "items-changed",
                            G_CALLBACK (batch_window_on_jobs), self, 0);

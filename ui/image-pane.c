@@ -27,7 +27,6 @@ struct _TdImagePane {
   TdSliceView *view;
   TdHistogram *histogram;
   TdProfile *profile;
-  GtkWidget *footer;
   GSimpleActionGroup *actions;
   gboolean auto_contrast;
   double auto_fraction; /* of the values, left out at either end */
@@ -499,12 +498,8 @@ td_image_pane_get_option (TdImagePane *self)
 void
 td_image_pane_set_footer (TdImagePane *self, GtkWidget *widget)
 {
-  if (self->footer)
-    gtk_box_remove (self->box, self->footer);
-  self->footer = widget;
-  if (widget)
-    gtk_box_insert_child_after (self->box, widget,
-                                gtk_widget_get_prev_sibling (GTK_WIDGET (self->histogram)));
+  gtk_box_insert_child_after (self->box, widget,
+                              gtk_widget_get_prev_sibling (GTK_WIDGET (self->histogram)));
 }
 
 /* ── Actions ── */

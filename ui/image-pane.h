@@ -59,5 +59,5 @@ TdSliceView *td_image_pane_view (TdImagePane *self);
 /* A switch of the owner's in the menu, on at first. */
 void td_image_pane_add_option (TdImagePane *self, const char *label);
 gboolean td_image_pane_get_option (TdImagePane *self);
-/* A widget of the owner's under the picture. */
+/* A widget of the owner's under the picture; once. */
 void td_image_pane_set_footer (TdImagePane *self, GtkWidget *widget);

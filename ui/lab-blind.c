@@ -14,7 +14,6 @@ struct _TdLabBlind {
   GtkButton *is_a, *is_b, *begin;
   TdLabAbx abx;
   gboolean running;
-  char *names[2];
 };
 
 G_DEFINE_FINAL_TYPE (TdLabBlind, td_lab_blind, GTK_TYPE_WIDGET)
@@ -118,10 +117,6 @@ lab_blind_set_running (TdLabBlind *self, gboolean running)
 void
 td_lab_blind_begin (TdLabBlind *self, const char *a, const char *b)
 {
-  g_free (self->names[0]);
-  g_free (self->names[1]);
-  self->names[0] = g_strdup (a);
-  self->names[1] = g_strdup (b);
   td_lab_abx_begin (&self->abx, (guint64) g_get_real_time ());
   g_autofree char *text
       = g_strdup_printf (_ ("A is “%s”, B is “%s”. Which of the two is X?"), a, b);
@@ -155,8 +150,6 @@ td_lab_blind_dispose (GObject *object)
   TdLabBlind *self = TD_LAB_BLIND (object);
 
   g_clear_pointer (&self->box, gtk_widget_unparent);
-  g_clear_pointer (&self->names[0], g_free);
-  g_clear_pointer (&self->names[1], g_free);
   G_OBJECT_CLASS (td_lab_blind_parent_class)->dispose (object);
 }
 

@@ -937,15 +937,6 @@ td_lab_view_class_init (TdLabViewClass *class)
 }
 
 static void
-lab_view_label_charts (TdLabView *self)
-{
-  td_lab_chart_set_label (self->profile, _ ("Profile along the line"));
-  td_lab_chart_set_label (self->differences, _ ("Difference along the line"));
-  td_lab_chart_set_label (self->frc, _ ("Fourier ring correlation of even and odd views"));
-  td_lab_chart_set_label (self->scatter, _ ("Time against error"));
-}
-
-static void
 td_lab_view_init (TdLabView *self)
 {
   static const GActionEntry entries[] = {
@@ -983,7 +974,10 @@ td_lab_view_init (TdLabView *self)
   gtk_widget_set_parent (GTK_WIDGET (self->editor), GTK_WIDGET (self));
   g_signal_connect (self->editor, "applied", G_CALLBACK (lab_view_on_applied), self);
   g_signal_connect (self, "notify::root", G_CALLBACK (lab_view_on_root), NULL);
-  lab_view_label_charts (self);
+  td_lab_chart_set_label (self->profile, _ ("Profile along the line"));
+  td_lab_chart_set_label (self->differences, _ ("Difference along the line"));
+  td_lab_chart_set_label (self->frc, _ ("Fourier ring correlation of even and odd views"));
+  td_lab_chart_set_label (self->scatter, _ ("Time against error"));
   lab_view_fill_first (self);
   lab_view_variants_changed (self);
 }

@@ -6,7 +6,7 @@ td_scan_question_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe)
 {
   TdScanQuestion *question = g_new (TdScanQuestion, 1);
 
-  *question = (TdScanQuestion) { td_engine_ref (engine), td_scan_ref (scan), *recipe, 0, NULL };
+  *question = (TdScanQuestion) { td_engine_ref (engine), td_scan_ref (scan), *recipe };
   return question;
 }
 

@@ -9,8 +9,9 @@ typedef struct {
   TdEngine *engine;
   TdScan *scan;
   TdRecipe recipe;
-  guint row;    /* where a row is asked about */
-  char *output; /* where a volume is to go; NULL: none is asked about */
+  guint row;         /* where a row is asked about */
+  double span_px[2]; /* where columns are asked about */
+  char *output;      /* where a volume is to go; NULL: none is asked about */
 } TdScanQuestion;
 
 TdScanQuestion *td_scan_question_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe);
