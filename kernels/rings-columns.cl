@@ -323,6 +323,129 @@ rings_join_sums (TD_ITEM TD_IN (float) sums, TD_OUT (float) profile, int n_colum
   profile[(size_t) row * n_columns + column] = scale * sum;
 }
 
+/* ── Arcs of the turn ────────────────────────────────────────────────────────────────────────── */
+
+#define STEPS 8       /* from the median to where arcs agree */
+#define ALIKE 5.0f    /* standard deviations from there within which arcs count */
+#define TOGETHER 4.0f /* the same of three columns' sum, whose deviation is 0.816 of the columns' */
+#define SPARED 1e-3f  /* what is left of an arc's weight, lest none counts */
+
+/* Where the first and last column have no neighbour, they are their own. */
+TD_FN void
+sum_curvature (TD_GLOBAL const float *line, float *sums, int column, int n_columns, int width)
+{
+  if (column > 0 && column + width < n_columns)
+    for (int l = 0; l < width; l++) {
+      int c = column + l;
+      sums[l] += (line[c] - line[c - 1]) + (line[c] - line[c + 1]);
+    }
+  else
+    for (int l = 0; l < width; l++) {
+      int c = column + l, left = td_max (c - 1, 0), right = td_min (c + 1, n_columns - 1);
+      sums[l] += (line[c] - line[left]) + (line[c] - line[right]);
+    }
+}
+
+/* arcs[row][arc][column]: the mean second difference of `length` views. */
+TD_KERNEL void
+rings_sum_arcs (TD_ITEM TD_IN (float) data, TD_OUT (float) arcs, int first_row, int n_views,
+                int n_columns, int length, int n_arcs)
+{
+  int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
+  int blocks = (n_columns + TD_LANES - 1) / TD_LANES;
+  int column = item % blocks * TD_LANES, arc = item / blocks;
+  float sums[TD_LANES];
+
+  if (arc >= n_arcs)
+    return;
+  int width = td_min (TD_LANES, n_columns - column);
+  TD_GLOBAL const float *line
+      = data + ((size_t) (first_row + row) * n_views + (size_t) arc * length) * n_columns;
+  TD_GLOBAL float *out = arcs + ((size_t) row * n_arcs + arc) * n_columns + column;
+  for (int l = 0; l < TD_LANES; l++)
+    sums[l] = 0;
+  for (int view = 0; view < length; view++, line += n_columns)
+    if (width == TD_LANES)
+      sum_curvature (line, sums, column, n_columns, TD_LANES);
+    else
+      sum_curvature (line, sums, column, n_columns, width);
+  for (int l = 0; l < width; l++)
+    out[l] = sums[l] / (float) length;
+}
+
+/* How much what lies so many times its bound away counts: Tukey's biweight. */
+TD_FN float
+biweight (float away)
+{
+  float inside = td_max (1.0f - away * away, 0.0f);
+  return inside * inside;
+}
+
+/* located[row][column]: where most arcs agree, from the first profile of found[row][4][column] on.
+   bounds: 0, where that stays, or 2 deviations of one view's noise; an arc has `share` of it. */
+TD_KERNEL void
+rings_locate_arcs (TD_ITEM TD_IN (float) arcs, TD_IN (float) bounds, TD_IN (float) found,
+                   TD_OUT (float) located, int n_columns, int n_arcs, float share)
+{
+  int column = rings_item (td_global_x (), td_global_y ()) * TD_LANES, row = td_global_z ();
+  float at[TD_LANES], scales[TD_LANES], moves[TD_LANES], weights[TD_LANES];
+
+  if (column >= n_columns)
+    return;
+  int width = td_min (TD_LANES, n_columns - column);
+  arcs += (size_t) row * n_arcs * n_columns + column;
+  for (int l = 0; l < TD_LANES; l++) {
+    float bound = l < width ? bounds[(size_t) row * n_columns + column + l] : 0.0f;
+    at[l] = l < width ? found[(size_t) row * 4 * n_columns + column + l] : 0.0f;
+    scales[l] = bound > 0.0f ? 2.0f / (ALIKE * share * bound) : 0.0f;
+  }
+  for (int step = 0; step < STEPS; step++) {
+    for (int l = 0; l < TD_LANES; l++)
+      moves[l] = weights[l] = 0;
+    for (int arc = 0; arc < n_arcs; arc++)
+      for (int l = 0; l < width; l++) {
+        float away = arcs[(size_t) arc * n_columns + l] - at[l];
+        float weight = biweight (away * scales[l]);
+        moves[l] += weight * away;
+        weights[l] += weight;
+      }
+    for (int l = 0; l < TD_LANES; l++)
+      at[l] += scales[l] > 0.0f ? moves[l] / td_max (weights[l], 1.0f) : 0.0f;
+  }
+  for (int l = 0; l < width; l++)
+    located[(size_t) row * n_columns + column + l] = at[l];
+}
+
+/* The first profile of found[row][4][column] becomes the mean of arcs. Those do not count in which
+   the column stands out from `located`, or the column and its neighbours together. Together they
+   have less noise than one has, and an edge of the object is in all. */
+TD_KERNEL void
+rings_mean_arcs (TD_ITEM TD_IN (float) arcs, TD_IN (float) bounds, TD_IN (float) located,
+                 TD_OUT (float) found, int n_columns, int n_arcs, float share)
+{
+  int column = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
+  int columns[3] = { td_max (column - 1, 0), column, td_min (column + 1, n_columns - 1) };
+  float at[3], scales[3], move = 0, weights = 0;
+
+  if (column >= n_columns || !(bounds[(size_t) row * n_columns + column] > 0.0f))
+    return;
+  arcs += (size_t) row * n_arcs * n_columns;
+  for (int k = 0; k < 3; k++) {
+    at[k] = located[(size_t) row * n_columns + columns[k]];
+    scales[k] = 2.0f / (share * bounds[(size_t) row * n_columns + columns[k]]);
+  }
+  for (int arc = 0; arc < n_arcs; arc++, arcs += n_columns) {
+    float away = arcs[column] - at[1], together = 0;
+    for (int k = 0; k < 3; k++)
+      together += scales[k] * (arcs[columns[k]] - at[k]);
+    float weight = biweight (scales[1] * away / ALIKE)
+                   * td_max (biweight (together / (0.81649658f * TOGETHER)), SPARED);
+    move += weight * away;
+    weights += weight;
+  }
+  found[(size_t) row * 4 * n_columns + column] = at[1] + move / td_max (weights, 0.5f);
+}
+
 /* ── What stands out ─────────────────────────────────────────────────────────────────────────── */
 
 /* ratio = a / b; 1 where b is 0, and where the two differ by more than the factor `most`. */

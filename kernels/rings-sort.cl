@@ -407,53 +407,17 @@ middle (const float *list, int count)
   return 0.5f * (list[(count - 1) / 2] + list[count / 2]);
 }
 
-#define STEPS 8 /* of Newton's method, which few need */
-
-/* Huber's location of @n values of each lane. The values' distances from it add up to the least;
-   they count by their square up to @bounds and straight beyond. The median as the bound goes to 0,
-   the mean as it goes to infinity. @at: where it starts and ends. */
-TD_FN void
-huber_location (TD_GLOBAL const int *keys, int n, const float *bounds, float *at)
-{
-  float moving[OFFSET_LANES];
-  int left = 1;
-
-  for (int l = 0; l < OFFSET_LANES; l++)
-    moving[l] = bounds[l] > 0.0f ? 1.0f : 0.0f;
-  for (int step = 0; step < STEPS && left > 0; step++) {
-    float sums[OFFSET_LANES], inside[OFFSET_LANES];
-    for (int l = 0; l < OFFSET_LANES; l++)
-      sums[l] = inside[l] = 0;
-    for (int i = 0; i < n; i++)
-      for (int l = 0; l < OFFSET_LANES; l++) {
-        float away = offset_value (keys[(size_t) i * SORT_LANES + l]) - at[l];
-        sums[l] += td_max (-bounds[l], td_min (away, bounds[l]));
-        inside[l] += td_abs (away) < bounds[l] ? 1.0f : 0.0f;
-      }
-    left = 0;
-    for (int l = 0; l < OFFSET_LANES; l++) {
-      float move = sums[l] / td_max (inside[l], 1.0f);
-      move = moving[l] * td_max (-bounds[l], td_min (move, bounds[l]));
-      at[l] += move;
-      moving[l] = td_abs (move) > 1e-6f * bounds[l] ? 1.0f : 0.0f;
-      left += moving[l] > 0.0f ? 1 : 0;
-    }
-  }
-}
-
 /* found is [row][4][column]. Four values of each column, from n_blocks parts of the turn of n views
-   each. First the median of the blocks' medians or, where bounds[row][column] is above 0, Huber's
-   location of all values. Then what the blocks' medians differ by, without the two that differ
-   most. Then, in the median block, how far the quartiles are apart, and how far their middle
-   lies from the median. block_ranks: on GPUs, what rings-ranks.cl found. */
+   each. First the median of the blocks' medians. Then what these differ by, without the two that
+   differ most. Then, in the median block, how far the quartiles are apart, and how far their
+   middle lies from the median. block_ranks: on GPUs, what rings-ranks.cl found. */
 TD_KERNEL void
-rings_block_medians (TD_ITEM TD_OUT (int) keys, TD_IN (float) bounds, TD_IN (float) block_ranks,
-                     TD_OUT (float) found, int n, int n_columns, int n_blocks)
+rings_block_medians (TD_ITEM TD_OUT (int) keys, TD_IN (float) block_ranks, TD_OUT (float) found,
+                     int n, int n_columns, int n_blocks)
 {
   int column = rings_item (td_global_x (), td_global_y ()) * OFFSET_LANES, row = td_global_z ();
   float medians[OFFSET_LANES][MAX_BLOCKS], widths[OFFSET_LANES][MAX_BLOCKS],
       skews[OFFSET_LANES][MAX_BLOCKS], ranked[RANKS][OFFSET_LANES];
-  float bound[OFFSET_LANES], location[OFFSET_LANES];
 
   if (column >= n_columns)
     return;
@@ -475,14 +439,9 @@ rings_block_medians (TD_ITEM TD_OUT (int) keys, TD_IN (float) bounds, TD_IN (flo
       insert (skews[l], block, 0.5f * (low + high) - median);
     }
   }
-  for (int l = 0; l < OFFSET_LANES; l++) {
-    bound[l] = l < width ? bounds[(size_t) row * n_columns + column + l] : 0.0f;
-    location[l] = l < width ? middle (medians[l], n_blocks) : 0.0f;
-  }
-  huber_location (all, n * n_blocks, bound, location);
   TD_GLOBAL float *out = found + (size_t) row * 4 * n_columns + column;
   for (int l = 0; l < width; l++) {
-    out[l] = location[l];
+    out[l] = middle (medians[l], n_blocks);
     out[n_columns + l] = medians[l][n_blocks - 1 - n_blocks / 8] - medians[l][n_blocks / 8];
     out[(size_t) 2 * n_columns + l] = middle (widths[l], n_blocks);
     out[(size_t) 3 * n_columns + l] = td_abs (middle (skews[l], n_blocks));

@@ -299,6 +299,62 @@ test_noise (void)
   check (&spec, 0.02, (Bounds) { 12, 1.01, 0.0005 });
 }
 
+/* What is left of rings, to what the views' own noise is in radial means. An edge of the object
+   that stays in a column for a part of the turn is within the noise of one view. */
+static double
+rings_left (TdPhantomScan *spec)
+{
+  g_autoptr (GError) error = NULL;
+  TdTestVolume exact, noisy, treated;
+  g_autoptr (TdScan) ringed = td_phantom_scan_new (spec, &error);
+
+  g_assert_no_error (error);
+  spec->rings = 0;
+  spec->n_flats = 20000;
+  g_autoptr (TdScan) without = td_phantom_scan_new (spec, &error);
+  g_assert_no_error (error);
+  spec->photons = 0;
+  g_autoptr (TdScan) object = td_phantom_scan_new (spec, &error);
+  g_assert_no_error (error);
+  reconstruct (object, NAN, NULL, &exact);
+  reconstruct (without, NAN, NULL, &noisy);
+  reconstruct (ringed, NAN, "rings", &treated);
+  g_autofree float *noise = difference (&noisy, &exact), *left = difference (&treated, &exact);
+  const double ratio = sqrt (ring_energy (left, exact.nx) / ring_energy (noise, exact.nx));
+  td_test_volume_clear (&exact);
+  td_test_volume_clear (&noisy);
+  td_test_volume_clear (&treated);
+  return ratio;
+}
+
+static void
+test_below_noise (void)
+{
+  static const struct {
+    const char *phantom;
+    guint n_columns, half_turns;
+    double rings, most;
+  } cases[] = {
+    /* the demonstration's */
+    { "shepp-logan", 256, 1, 0.002, 1.1 }, { "shepp-logan", 256, 2, 0.002, 1.4 },
+    { "boxes", 256, 1, 0.002, 1.1 },       { "ellipsoids", 256, 1, 0.002, 1.1 },
+    { "shepp-logan", 512, 1, 0.01, 1.1 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    TdPhantomScan spec = describe (cases[i].phantom, cases[i].n_columns, 20000);
+    spec.attenuation = 2;
+    spec.range_deg = 180 * cases[i].half_turns;
+    spec.n_views *= cases[i].half_turns;
+    spec.centre_px = 0.5 * (spec.n_columns - 1) + 3.9;
+    spec.rings = cases[i].rings;
+    const double left = rings_left (&spec);
+    g_test_message ("%s, %u columns, %u half turns: rings are left of %.2f times the noise",
+                    spec.phantom, spec.n_columns, cases[i].half_turns, left);
+    g_assert_cmpfloat (left, <=, cases[i].most);
+  }
+}
+
 /* The host tells shade from what each device adds up. The scans are half a turn and a whole one,
    where the sides of the axis cannot be told apart. */
 static void
@@ -429,6 +485,7 @@ main (int argc, char **argv)
   g_test_add_func ("/rings-scans/draws", test_draws);
   g_test_add_func ("/rings-scans/narrow", test_narrow);
   g_test_add_func ("/rings-scans/noise", test_noise);
+  g_test_add_func ("/rings-scans/below-noise", test_below_noise);
   g_test_add_func ("/rings-scans/devices", test_devices);
   g_test_add_func ("/rings-scans/neutron", test_neutron);
   int status = g_test_run ();

@@ -69,11 +69,15 @@ void td_rings_solve_by (const double *factors, const double *values, const doubl
 /* ── Noise ── */
 
 /**
- * The noise of a row, and the estimate of second differences that suits it. A median leaves edges
- * alone, but among pure noise it is worse than the mean. Worse still, the errors of neighbouring
- * medians do not fit together as second differences do, so that they spread over many columns.
- * Huber's location lies between mean and median by its bound, here a few standard deviations of the
- * noise. Pure; any thread.
+ * The noise of a row. A median leaves edges alone where they are above the noise of a view. Edges
+ * below it are no outliers. Where they stay in a column for a part of the turn, they move its
+ * median by as much as rings do. And the errors of neighbouring medians do not fit together as
+ * second differences do, so that they spread over many columns.
+ *
+ * The mean over an arc of the turn has less noise, and the same edge. So where there is noise, the
+ * arcs that agree are looked for (Tukey's biweight). Of these, only such count in which three
+ * neighbouring columns agree together, whose sum has less noise than one has. The arcs' mean takes
+ * the median's place (rings_mean_arcs). Pure; any thread.
  */
 #define TD_RINGS_ROUGHNESS 3 /* views that a view is compared with the mean of */
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 
+#include <math.h>
+
 #include "compute/device/host.h"
 #include "kernels/params.h"
 #include "rings-axis.h"
@@ -40,6 +42,7 @@ static const TdStepParameter parameters[] = {
 #define LEAST_VIEWS 16
 #define FOUND 4 /* profiles of kernels/rings-sort.cl */
 #define RANKS 4 /* of each block there */
+#define ARCS 32 /* of the turn, or more: two edges of an object seldom share one */
 
 /* Places of the second differences: kernels/rings-sort.cl. */
 static guint64
@@ -48,11 +51,18 @@ curvature_floats (guint n_views, guint n_columns)
   return (guint64) n_views * ((n_columns + TD_SORT_LANES - 1) / TD_SORT_LANES) * TD_SORT_LANES;
 }
 
+static guint
+arc_views (guint n_views)
+{
+  return MAX (n_views / ARCS, 1);
+}
+
 static guint64
 step_rings_row_bytes (const TdScanFacts *facts)
 {
-  guint64 profiles = FOUND + TD_RINGS_AXIS_MODES + 2; /* and offsets, dead columns */
+  guint64 profiles = FOUND + TD_RINGS_AXIS_MODES + 3; /* and offsets, dead columns, locations */
   profiles += 4 * TD_RINGS_AXIS_PAIRS + RANKS * MAX_BLOCKS;
+  profiles += facts->n_views / arc_views (facts->n_views);
   return td_rings_shade_row_bytes (facts) + td_rings_profiles_bytes (facts)
          + sizeof (float)
                * (profiles * facts->n_columns
@@ -240,9 +250,33 @@ find_medians (const TdRings *rings, Profiles *profiles, GError **error)
              || td_rings_launch (rings, "rings-ranks", "rings_block_ranks", groups * team,
                                  TD_ARGS (keys, ranked, n, slab->n_columns, n_blocks, team), error))
          && td_rings_launch (rings, "rings-sort", "rings_block_medians", items,
-                             TD_ARGS (keys, profiles->offsets, ranked, profiles->found, n,
-                                      slab->n_columns, n_blocks),
+                             TD_ARGS (keys, ranked, profiles->found, n, slab->n_columns, n_blocks),
                              error);
+}
+
+/* Where there is noise, what most arcs of the turn have in common takes the place of the medians.
+ */
+static gboolean
+find_common (const TdRings *rings, Profiles *profiles, GError **error)
+{
+  const TdSlab *slab = rings->slab;
+  const guint n = slab->n_columns, lanes = td_rings_lanes (rings), blocks = (n + lanes - 1) / lanes;
+  const guint length = arc_views (slab->n_views), n_arcs = slab->n_views / length;
+  const float share = 1 / sqrtf (length);
+  TdBuffer *arcs = td_rings_buffer (rings, "rings arcs", (guint64) n_arcs * n, error);
+  TdBuffer *located = arcs ? td_rings_buffer (rings, "rings located", n, error) : NULL;
+
+  if (!located)
+    return FALSE;
+  return td_rings_launch (
+             rings, "rings-columns", "rings_sum_arcs", (guint64) n_arcs * blocks,
+             TD_ARGS (slab->data, arcs, rings->first_row, slab->n_views, n, length, n_arcs), error)
+         && td_rings_launch (
+             rings, "rings-columns", "rings_locate_arcs", blocks,
+             TD_ARGS (arcs, profiles->offsets, profiles->found, located, n, n_arcs, share), error)
+         && td_rings_launch (
+             rings, "rings-columns", "rings_mean_arcs", n,
+             TD_ARGS (arcs, profiles->offsets, located, profiles->found, n, n_arcs, share), error);
 }
 
 /* The table of the axis; its key is the scan's, which has the same angles as long as it lives. */
@@ -362,7 +396,7 @@ step_rings_rank (Piece *piece, GError **error)
   td_parallel_for (rings->n_rows, find_bounds, &bounds);
   return td_slab_mark (slab, "host: bounds of noise", error)
          && td_upload (slab->queue, profiles->offsets, 0, profiles->host_offsets, bytes, error)
-         && find_medians (rings, profiles, error)
+         && find_medians (rings, profiles, error) && find_common (rings, profiles, error)
          && td_download (slab->queue, profiles->host_found, profiles->found, 0, FOUND * bytes,
                          error)
          && piece_mark (piece, error);
