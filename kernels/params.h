@@ -135,6 +135,7 @@ typedef struct {
    beside each other, and the widest median. */
 #define TD_CPU_LANES 32
 #define TD_SORT_LANES 16
+#define TD_RINGS_FOUND 5 /* profiles of what columns show */
 #define TD_RINGS_MAX_MEDIAN 201
 
 /* For kernels/rings-shade.cl: lines through the axis, and columns from one knot to the next. The

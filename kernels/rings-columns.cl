@@ -381,7 +381,7 @@ biweight (float away)
   return inside * inside;
 }
 
-/* located[row][column]: where most arcs agree, from the first profile of found[row][4][column] on.
+/* located[row][column]: where most arcs agree, from the first profile of `found` on.
    bounds: 0, where that stays, or 2 deviations of one view's noise; an arc has `share` of it. */
 TD_KERNEL void
 rings_locate_arcs (TD_ITEM TD_IN (float) arcs, TD_IN (float) bounds, TD_IN (float) found,
@@ -396,7 +396,7 @@ rings_locate_arcs (TD_ITEM TD_IN (float) arcs, TD_IN (float) bounds, TD_IN (floa
   arcs += (size_t) row * n_arcs * n_columns + column;
   for (int l = 0; l < TD_LANES; l++) {
     float bound = l < width ? bounds[(size_t) row * n_columns + column + l] : 0.0f;
-    at[l] = l < width ? found[(size_t) row * 4 * n_columns + column + l] : 0.0f;
+    at[l] = l < width ? found[(size_t) row * TD_RINGS_FOUND * n_columns + column + l] : 0.0f;
     scales[l] = bound > 0.0f ? 2.0f / (ALIKE * share * bound) : 0.0f;
   }
   for (int step = 0; step < STEPS; step++) {
@@ -416,9 +416,9 @@ rings_locate_arcs (TD_ITEM TD_IN (float) arcs, TD_IN (float) bounds, TD_IN (floa
     located[(size_t) row * n_columns + column + l] = at[l];
 }
 
-/* The first profile of found[row][4][column] becomes the mean of arcs. Those do not count in which
-   the column stands out from `located`, or the column and its neighbours together. Together they
-   have less noise than one has, and an edge of the object is in all. */
+/* The first profile of `found` becomes the mean of arcs, the fifth the share of them that counts.
+   Those do not count in which the column stands out from `located`, or the column and its
+   neighbours together. Together they have less noise than one has, and an edge is in all. */
 TD_KERNEL void
 rings_mean_arcs (TD_ITEM TD_IN (float) arcs, TD_IN (float) bounds, TD_IN (float) located,
                  TD_OUT (float) found, int n_columns, int n_arcs, float share)
@@ -429,6 +429,7 @@ rings_mean_arcs (TD_ITEM TD_IN (float) arcs, TD_IN (float) bounds, TD_IN (float)
 
   if (column >= n_columns || !(bounds[(size_t) row * n_columns + column] > 0.0f))
     return;
+  found += (size_t) row * TD_RINGS_FOUND * n_columns + column;
   arcs += (size_t) row * n_arcs * n_columns;
   for (int k = 0; k < 3; k++) {
     at[k] = located[(size_t) row * n_columns + columns[k]];
@@ -443,7 +444,8 @@ rings_mean_arcs (TD_ITEM TD_IN (float) arcs, TD_IN (float) bounds, TD_IN (float)
     move += weight * away;
     weights += weight;
   }
-  found[(size_t) row * 4 * n_columns + column] = at[1] + move / td_max (weights, 0.5f);
+  found[0] = at[1] + move / td_max (weights, 0.5f);
+  found[(size_t) 4 * n_columns] = weights / (float) n_arcs;
 }
 
 /* ── What stands out ─────────────────────────────────────────────────────────────────────────── */

@@ -407,10 +407,10 @@ middle (const float *list, int count)
   return 0.5f * (list[(count - 1) / 2] + list[count / 2]);
 }
 
-/* found is [row][4][column]. Four values of each column, from n_blocks parts of the turn of n views
-   each. First the median of the blocks' medians. Then what these differ by, without the two that
-   differ most. Then, in the median block, how far the quartiles are apart, and how far their
-   middle lies from the median. block_ranks: on GPUs, what rings-ranks.cl found. */
+/* found is [row][TD_RINGS_FOUND][column]. Four values of each column, from n_blocks parts of the
+   turn of n views each. First the median of the blocks' medians. Then what these differ by, without
+   the two that differ most. Then, in the median block, how far the quartiles are apart, and how far
+   their middle lies from the median. block_ranks: on GPUs, what rings-ranks.cl found. */
 TD_KERNEL void
 rings_block_medians (TD_ITEM TD_OUT (int) keys, TD_IN (float) block_ranks, TD_OUT (float) found,
                      int n, int n_columns, int n_blocks)
@@ -439,7 +439,7 @@ rings_block_medians (TD_ITEM TD_OUT (int) keys, TD_IN (float) block_ranks, TD_OU
       insert (skews[l], block, 0.5f * (low + high) - median);
     }
   }
-  TD_GLOBAL float *out = found + (size_t) row * 4 * n_columns + column;
+  TD_GLOBAL float *out = found + (size_t) row * TD_RINGS_FOUND * n_columns + column;
   for (int l = 0; l < width; l++) {
     out[l] = middle (medians[l], n_blocks);
     out[n_columns + l] = medians[l][n_blocks - 1 - n_blocks / 8] - medians[l][n_blocks / 8];

@@ -79,7 +79,7 @@ locate_arcs (const Arcs *arcs, guint c, double at)
 
 /* The same without arcs in which three columns stand out together. */
 static double
-mean_arcs (const Arcs *arcs, guint c)
+mean_arcs (const Arcs *arcs, guint c, float *share)
 {
   double sum = 0, weights = 0;
 
@@ -96,6 +96,7 @@ mean_arcs (const Arcs *arcs, guint c)
     sum += weight * aways[1];
     weights += weight;
   }
+  *share = (float) (weights / arcs->n);
   return arcs->located[c] + arcs->deviations[c] * sum / MAX (weights, 0.5);
 }
 
@@ -115,7 +116,8 @@ take_common (const TdSinogram *s, const float *bounds, const TdColumnNumbers *co
     arcs.located[c] = bounds[c] > 0 ? locate_arcs (&arcs, c, columns->medians[c]) : 0;
   }
   for (guint c = 0; c < n; c++)
-    columns->medians[c] = bounds[c] > 0 ? mean_arcs (&arcs, c) : columns->medians[c];
+    if (bounds[c] > 0)
+      columns->medians[c] = (float) mean_arcs (&arcs, c, &columns->shares[c]);
 }
 
 static float
@@ -135,23 +137,26 @@ void
 td_column_numbers_init (TdColumnNumbers *columns, const TdSinogram *s)
 {
   guint n = s->n_columns, n_blocks = CLAMP (s->n_views / 8, 1, 8);
-  g_autofree float *sums = g_new0 (float, n), *bounds = g_new (float, n);
+  g_autofree float *sums = g_new0 (float, n);
 
   columns->n_samples = s->n_views / n_blocks * n_blocks;
-  columns->medians = g_new (float, 5 * (gsize) n);
+  columns->medians = g_new (float, 7 * (gsize) n);
+  columns->n_parts = n_blocks;
   columns->spreads = columns->medians + n;
   columns->widths = columns->spreads + n;
   columns->skews = columns->widths + n;
   columns->roughness = columns->skews + n;
+  columns->bounds = columns->roughness + n;
+  columns->shares = columns->bounds + n;
   for (guint c = 0; c < n; c++) {
     for (guint v = 0; v < s->n_views; v++)
       sums[c] += AT (s, v, c);
     columns->roughness[c] = roughness (s, c);
   }
-  td_rings_noise_bounds (sums, columns->roughness, n, s->n_views, bounds);
+  td_rings_noise_bounds (sums, columns->roughness, n, s->n_views, columns->bounds);
   for (guint c = 0; c < n; c++)
     look_at (s, c, columns);
-  take_common (s, bounds, columns);
+  take_common (s, columns->bounds, columns);
 }
 
 void

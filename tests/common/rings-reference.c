@@ -425,6 +425,9 @@ td_reference_rings (TdSinogram *s, const double *angles_rad, double size, double
     .widths = all.widths,
     .skews = all.skews,
     .roughness = all.roughness,
+    .bounds = all.bounds,
+    .shares = all.shares,
+    .n_parts = all.n_parts,
     .tallest = td_rings_tallest (offsets, n, s->n_views),
   };
   const TdRingsLimits limits = { size, threshold, dead };

@@ -310,7 +310,7 @@ rings_left (TdPhantomScan *spec)
 
   g_assert_no_error (error);
   spec->rings = 0;
-  spec->n_flats = 20000;
+  spec->n_flats = 2000;
   g_autoptr (TdScan) without = td_phantom_scan_new (spec, &error);
   g_assert_no_error (error);
   spec->photons = 0;
@@ -332,13 +332,20 @@ test_below_noise (void)
 {
   static const struct {
     const char *phantom;
-    guint n_columns, half_turns;
+    guint n_columns, n_flats, half_turns;
     double rings, most;
   } cases[] = {
     /* the demonstration's */
-    { "shepp-logan", 256, 1, 0.002, 1.1 }, { "shepp-logan", 256, 2, 0.002, 1.4 },
-    { "boxes", 256, 1, 0.002, 1.1 },       { "ellipsoids", 256, 1, 0.002, 1.1 },
-    { "shepp-logan", 512, 1, 0.01, 1.1 },
+    { "shepp-logan", 256, 10, 1, 0.002, 1.1 },
+    { "shepp-logan", 256, 10, 2, 0.002, 1.4 },
+    { "boxes", 256, 10, 1, 0.002, 1.1 },
+    { "ellipsoids", 256, 10, 1, 0.002, 1.1 },
+    /* three to four times the noise */
+    { "shepp-logan", 256, 2000, 1, 0.0015, 1.1 },
+    { "boxes", 256, 2000, 1, 0.0015, 1.1 },
+    /* few columns */
+    { "shepp-logan", 160, 1, 1, 0.01, 1.4 },
+    { "boxes", 160, 1, 1, 0.01, 1.7 },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
@@ -348,6 +355,7 @@ test_below_noise (void)
     spec.n_views *= cases[i].half_turns;
     spec.centre_px = 0.5 * (spec.n_columns - 1) + 3.9;
     spec.rings = cases[i].rings;
+    spec.n_flats = cases[i].n_flats;
     const double left = rings_left (&spec);
     g_test_message ("%s, %u columns, %u half turns: rings are left of %.2f times the noise",
                     spec.phantom, spec.n_columns, cases[i].half_turns, left);

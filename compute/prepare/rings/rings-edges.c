@@ -17,8 +17,9 @@
 #define FAR_OUT                                                                                    \
   80.0 /* columns times standard deviations that an edge stands out by: what is looked at */
 #define LINE 160       /* columns in which shapes are made */
-#define STANDS_OUT 5.0 /* standard deviations of the profile */
-#define LIKENESS 0.5   /* part of the profile's energy there that the shape explains */
+#define STANDS_OUT 5.0 /* standard deviations of the profile, of both edges in the mean */
+#define LIKENESS 0.5   /* part of the profile's energy there that the shape explains, likewise */
+#define EACH 0.7       /* of both, that each edge has at least */
 #define RATIO                                                                                      \
   0.5 /* of one edge's amplitude to the other's, and of what is near an edge to all of it */
 #define OFF_AXIS 0.75 /* columns by which a disc's middle may miss the axis */
@@ -185,7 +186,7 @@ rings_edges_choose (const Edge *edges, guint n, double least, guint *chosen)
   guint count = 0;
 
   for (guint i = 1; i + 1 < n; i++)
-    if (edges[i].likeness >= LIKENESS && fabs (edges[i].score) >= least
+    if (edges[i].likeness >= EACH * LIKENESS && fabs (edges[i].score) >= EACH * least
         && fabs (edges[i].score) >= fabs (edges[i - 1].score)
         && fabs (edges[i].score) > fabs (edges[i + 1].score))
       chosen[count++] = i * STEP;
@@ -259,6 +260,8 @@ match_edges (const Seen *seen, double least, double *left, double *right)
       double high = MAX (fabs (a->amplitude), fabs (b->amplitude));
       double strength = MIN (fabs (a->score), fabs (b->score));
       if (to[j] <= from[i] || a->score * b->score <= 0 || low < RATIO * high
+          || hypot (a->score, b->score) < G_SQRT2 * least
+          || a->likeness + b->likeness < 2 * LIKENESS
           || fabs (0.5 * (from[i] + to[j]) / SHIFTS - profile->axis) > off_axis
           || strength <= strongest)
         continue;

@@ -31,9 +31,13 @@
 #define FAILURE 0.5           /* of a narrow row's tallest, that they differ by less */
 #define MIRRORED 3            /* columns on either side that are compared with their mirror image */
 #define BY_CHANCE 2.0         /* times as large is what is alike, of so few offsets */
-#define TURNS_BACK 0.25 /* of a stripe's second difference, that one close by has the other way */
-#define NOISE_BOUND 2.0 /* standard deviations */
-#define QUIETEST 0.2    /* of the columns have noise and little else */
+#define TURNS_BACK 0.25   /* of a stripe's second difference, that one close by has the other way */
+#define MEDIANS 1.2533    /* times the mean's standard error, of a normal distribution's */
+#define NOISE_APART 2.6   /* standard errors of a part of the turn; it seldom differs by more */
+#define SURE 6.0          /* standard errors that noise alone makes in none of many rows */
+#define TURNED 1.4        /* times as much as independent values differ from their neighbours */
+#define LEAST_SHARE 0.001 /* of views that count; fewer make no difference */
+#define QUIETEST 0.2      /* of the columns have noise and little else */
 
 /* Of L in its row @c, beside the column itself. */
 static double
@@ -227,6 +231,27 @@ rings_offsets_mirrored (const Row *row, guint c)
          + (at - left) * (row->profile.values[left + 1] - row->profile.values[left]);
 }
 
+/* A standard error of the noise of all views' means; 0: there is none. */
+static double
+noise_at (const TdRingsColumns *columns, guint c)
+{
+  const double deviation = columns->bounds ? columns->bounds[c] / TD_RINGS_NOISE_BOUND : 0;
+
+  return deviation / sqrt (columns->n_samples);
+}
+
+/* What may be left in a column of what moves: medians differ between the parts of the turn. Means
+   of few views have another noise than their neighbours' of others. And where few views agree, they
+   may agree about the object. */
+static double
+left_at (const Row *row, guint c)
+{
+  const double noise = noise_at (row->columns, c), spread = row->columns->spreads[c];
+  const double share = noise > 0 ? MAX (row->columns->shares[c], LEAST_SHARE) : 0;
+
+  return noise > 0 ? hypot (noise * sqrt (1 / share - 1), spread * pow (1 - share, 4)) : spread;
+}
+
 /* An object differs between the parts of the turn, unless it is round about the axis. Then both
    sides look alike, which offsets do by chance only. */
 static void
@@ -243,7 +268,7 @@ find_object (Row *row)
       apart += isfinite (other) ? pow (own - other, 2) : 0;
     }
     const double round = MAX (0, alike - BY_CHANCE * apart) / (4 * (2 * MIRRORED + 1));
-    row->object[c] = hypot (row->columns->spreads[c], sqrt (round));
+    row->object[c] = hypot (left_at (row, c), sqrt (round));
   }
 }
 
@@ -263,7 +288,7 @@ static gboolean
 is_telling (const Row *row, guint c, double size)
 {
   return size > LEAST && size >= row->limits->threshold * row->profile.errors[c]
-         && size >= CONSISTENCY * row->object[c];
+         && size >= CONSISTENCY * row->object[c] && size >= SURE * noise_at (row->columns, c);
 }
 
 /* What a stripe bends, it bends back close by. Where a row is narrow, the object may bend as much.
@@ -316,7 +341,9 @@ judge_block (Row *row, guint first)
    * not. */
   double differ = 1.4826 * td_median (rough, count) / sqrt (1.5);
   double offsets = 1.4826 * td_median (sizes, count) / sqrt (6), noise = td_median (noises, count);
-  gboolean general = row->limits->threshold == 0 || (differ > LEAST && differ > GENERAL * noise);
+  /* Second differences of noise turn back from column to column. */
+  const double turned = noise_at (row->columns, 0) > 0 ? TURNED * noise : noise;
+  gboolean general = row->limits->threshold == 0 || (differ > LEAST && differ > GENERAL * turned);
   double share = offsets > 0 ? NOISE_SHARE * pow (noise / offsets, 2) : 0;
   for (guint c = first; c < MIN (first + BLOCK, n) && general; c++) {
     row->general[c] = 1;
@@ -440,11 +467,12 @@ td_rings_offsets (const TdRingsColumns *columns, const TdRingsLimits *limits, fl
   guint n = columns->n_columns;
   g_autofree double *memory = g_new0 (double, 5 * (gsize) n);
   g_autofree guint8 *flags = g_new0 (guint8, 3 * (gsize) n);
+  g_autofree float *apart = g_new (float, n);
   Row row = {
     .columns = columns,
     .limits = limits,
     .profile = { n, columns->axis.axis, columns->axis.error, memory, memory + n, flags, flags + n,
-                 n < TD_RINGS_NARROW ? columns->spreads : NULL },
+                 n < TD_RINGS_NARROW ? apart : NULL },
     .noise = memory + 2 * (gsize) n,
     .reach4 = memory + 3 * (gsize) n,
     .general = flags + 2 * (gsize) n,
@@ -455,15 +483,16 @@ td_rings_offsets (const TdRingsColumns *columns, const TdRingsLimits *limits, fl
   for (guint c = 0; c < n; c++) {
     for (guint i = c > 0 ? c - 1 : 0; i <= MIN (c + 1, n - 1) && dead[c]; i++)
       row.profile.unknown[i] = 1;
-    /* A normal distribution's quartiles are 1.349 apart, and its median has 1.2533 times the mean's
-       standard error. */
-    double error = columns->widths[c] * (1.2533 / 1.349) / sqrt (columns->n_samples);
+    /* A normal distribution's quartiles are 1.349 apart. */
+    const double error = columns->widths[c] / 1.349 / sqrt (columns->n_samples);
+    const double chance = NOISE_APART * MEDIANS * noise_at (columns, c) * sqrt (columns->n_parts);
     row.profile.values[c] = columns->medians[c];
-    row.profile.errors[c] = hypot (error, columns->skews[c]);
+    row.profile.errors[c] = hypot (chance > 0 ? error : MEDIANS * error, columns->skews[c]);
+    apart[c] = (float) sqrt (MAX (0, pow (columns->spreads[c], 2) - chance * chance));
   }
   td_rings_take_discs (&row.profile);
   for (guint c = 0; c < n; c++)
-    row.noise[c] = hypot (row.profile.errors[c], 0.2 * columns->spreads[c]);
+    row.noise[c] = hypot (row.profile.errors[c], 0.2 * apart[c]);
   find_object (&row);
   for (guint first = 0; first < n; first += BLOCK)
     judge_block (&row, first);
@@ -505,9 +534,8 @@ td_rings_noise_bounds (const float *sums, const float *roughness, guint n_column
   for (guint c = 0; c < n_columns; c++) {
     const double left = photons[c > 0 ? c - 1 : 0], own = photons[c];
     const double right = photons[MIN (c + 1, n_columns - 1)];
-    bounds[c]
-        = noise > LEAST
-              ? (float) (NOISE_BOUND * noise * sqrt (4 * own * own + left * left + right * right))
-              : 0;
+    bounds[c] = noise > LEAST ? (float) (TD_RINGS_NOISE_BOUND * noise
+                                         * sqrt (4 * own * own + left * left + right * right))
+                              : 0;
   }
 }

@@ -22,10 +22,10 @@
  * explain all of m.
  *
  * In rows of fewer columns than TD_RINGS_NARROW the object moves by few of them, and is as narrow
- * as the reach. Medians then keep some of it, about as much as parts of the turn differ by. It
- * counts as their error in w. And an object of that many columns bends by its tallest / n^2 over
- * about n columns. s is the least that tells such a one from offsets of the size that is found
- * (Wiener's filter).
+ * as the reach. Medians then keep some of it, about as much as parts of the turn differ by. Means
+ * of arcs keep the more, the fewer arcs agree. It counts as their error in w. And an object of that
+ * many columns bends by its tallest / n^2 over about n columns. s is the least that tells such a
+ * one from offsets of the size that is found (Wiener's filter).
  */
 #define TD_RINGS_NARROW 256
 
@@ -38,6 +38,9 @@ typedef struct {
   const float *widths;    /* between the quartiles */
   const float *skews;     /* how far the middle of the quartiles lies from the median */
   const float *roughness; /* along the angle: sum of |p - its mean over three views| */
+  const float *bounds;    /* td_rings_noise_bounds(); NULL: there is no noise */
+  const float *shares;    /* of the views that the medians are means of, where there is noise */
+  guint n_parts;          /* of the turn, that the spreads are of */
   double tallest;         /* of the row's means over the views; only narrow rows are asked */
 } TdRingsColumns;
 
@@ -79,7 +82,8 @@ void td_rings_solve_by (const double *factors, const double *values, const doubl
  * neighbouring columns agree together, whose sum has less noise than one has. The arcs' mean takes
  * the median's place (rings_mean_arcs). Pure; any thread.
  */
-#define TD_RINGS_ROUGHNESS 3 /* views that a view is compared with the mean of */
+#define TD_RINGS_NOISE_BOUND 2.0 /* standard deviations */
+#define TD_RINGS_ROUGHNESS 3     /* views that a view is compared with the mean of */
 
 /* @sums, @roughness: over the views, of the row and of |p - its mean over TD_RINGS_ROUGHNESS
    views|. @bounds: of second differences; 0 where there is no noise. */

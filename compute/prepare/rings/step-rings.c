@@ -40,7 +40,6 @@ static const TdStepParameter parameters[] = {
 #define LEAST_BLOCK 8 /* views */
 #define TILE_VIEWS 8  /* as in kernels/rings-sort.cl */
 #define LEAST_VIEWS 16
-#define FOUND 4 /* profiles of kernels/rings-sort.cl */
 #define RANKS 4 /* of each block there */
 #define ARCS 32 /* of the turn, or more: two edges of an object seldom share one */
 
@@ -60,7 +59,8 @@ arc_views (guint n_views)
 static guint64
 step_rings_row_bytes (const TdScanFacts *facts)
 {
-  guint64 profiles = FOUND + TD_RINGS_AXIS_MODES + 3; /* and offsets, dead columns, locations */
+  guint64 profiles
+      = TD_RINGS_FOUND + TD_RINGS_AXIS_MODES + 3; /* and offsets, dead columns, locations */
   profiles += 4 * TD_RINGS_AXIS_PAIRS + RANKS * MAX_BLOCKS;
   profiles += facts->n_views / arc_views (facts->n_views);
   return td_rings_shade_row_bytes (facts) + td_rings_profiles_bytes (facts)
@@ -109,7 +109,7 @@ step_rings_falls_short (const TdStep *step, const TdScanFacts *facts)
 /* Profiles of rows, on the device and on the host. Pieces of a chunk take turns on the device. */
 typedef struct {
   TdBuffer *found, *modes, *roughness, *offsets, *dead;
-  float *host_found, *host_modes, *host_roughness, *host_offsets, *host_dead;
+  float *host_found, *host_modes, *host_roughness, *host_bounds, *host_offsets, *host_dead;
   float *host_views;          /* for the axis */
   TdRingsAxis *masses, *axes; /* by the centre of mass, and with all that is known; own */
   TdRingsPair pairs[TD_RINGS_AXIS_PAIRS];
@@ -170,19 +170,20 @@ profiles_init (Profiles *profiles, const TdRings *rings, GError **error)
 
   profiles->n_pairs = td_rings_axis_pairs (td_scan_facts (rings->slab->scan)->angles_rad,
                                            rings->slab->n_views, profiles->pairs);
-  const gsize profiles_held = FOUND + TD_RINGS_AXIS_MODES + 3 + 4 * profiles->n_pairs;
+  const gsize profiles_held = TD_RINGS_FOUND + TD_RINGS_AXIS_MODES + 4 + 4 * profiles->n_pairs;
   float *at = step_rings_transfers (rings->slab, profiles_held * floats * sizeof *at, error);
   if (!at)
     return FALSE;
   profiles->host_found = at;
-  profiles->host_modes = (at += FOUND * floats);
+  profiles->host_modes = (at += TD_RINGS_FOUND * floats);
   profiles->host_roughness = (at += TD_RINGS_AXIS_MODES * floats);
+  profiles->host_bounds = (at += floats);
   profiles->host_offsets = (at += floats);
   profiles->host_dead = (at += floats);
   profiles->host_views = at + floats;
   profiles->masses = g_new (TdRingsAxis, rings->n_rows);
   profiles->axes = g_new (TdRingsAxis, rings->n_rows);
-  return (profiles->found = td_rings_buffer (rings, "rings found", FOUND * n, error))
+  return (profiles->found = td_rings_buffer (rings, "rings found", TD_RINGS_FOUND * n, error))
          && (profiles->modes
              = td_rings_buffer (rings, "rings axis modes", TD_RINGS_AXIS_MODES * n, error))
          && (profiles->roughness = td_rings_buffer (rings, "rings own means", n, error))
@@ -203,9 +204,10 @@ step_rings_piece (const TdRings *rings, const Profiles *all, guint first, guint 
   Piece piece = { { rings->slab, rings->first_row + first, n_rows }, *all, NULL };
   const gsize at = (gsize) first * rings->slab->n_columns;
 
-  piece.profiles.host_found += FOUND * at;
+  piece.profiles.host_found += TD_RINGS_FOUND * at;
   piece.profiles.host_modes += TD_RINGS_AXIS_MODES * at;
   piece.profiles.host_roughness += at;
+  piece.profiles.host_bounds += at;
   piece.profiles.host_offsets += at;
   piece.profiles.host_dead += at;
   piece.profiles.host_views += 4 * all->n_pairs * at;
@@ -221,12 +223,18 @@ piece_mark (Piece *piece, GError **error)
   return (piece->done = td_event_record (piece->rings.slab->queue, error)) != NULL;
 }
 
+static guint
+n_parts_of (guint n_views)
+{
+  return CLAMP (n_views / LEAST_BLOCK, 1, MAX_BLOCKS);
+}
+
 /* Medians of the second differences in all blocks of the views. */
 static gboolean
 find_medians (const TdRings *rings, Profiles *profiles, GError **error)
 {
   const TdSlab *slab = rings->slab;
-  guint n_blocks = CLAMP (slab->n_views / LEAST_BLOCK, 1, MAX_BLOCKS), n = slab->n_views / n_blocks;
+  guint n_blocks = n_parts_of (slab->n_views), n = slab->n_views / n_blocks;
   guint lanes = td_rings_lanes (rings) > 1 ? TD_SORT_LANES : 1;
   const guint64 items = (slab->n_columns + lanes - 1) / lanes;
   const guint n_used = n_blocks * n;
@@ -354,7 +362,7 @@ find_bounds (guint row, gpointer data)
 
   td_rings_noise_bounds (profiles->host_modes + TD_RINGS_AXIS_MODES * at,
                          profiles->host_roughness + at, n, bounds->slab->n_views,
-                         profiles->host_offsets + at);
+                         profiles->host_bounds + at);
 }
 
 static guint64
@@ -380,8 +388,8 @@ step_rings_sum_up (Piece *piece, TdBuffer *table, GError **error)
          && fetch_views (rings, profiles, error) && piece_mark (piece, error);
 }
 
-/* How the medians are to be told, by the noise, and enqueues these. The bounds lie in the place of
-   the offsets, which come later. */
+/* How the medians are to be told, by the noise, and enqueues these. On the device the bounds lie in
+   the place of the offsets, which come later. */
 static gboolean
 step_rings_rank (Piece *piece, GError **error)
 {
@@ -395,10 +403,10 @@ step_rings_rank (Piece *piece, GError **error)
     return FALSE;
   td_parallel_for (rings->n_rows, find_bounds, &bounds);
   return td_slab_mark (slab, "host: bounds of noise", error)
-         && td_upload (slab->queue, profiles->offsets, 0, profiles->host_offsets, bytes, error)
+         && td_upload (slab->queue, profiles->offsets, 0, profiles->host_bounds, bytes, error)
          && find_medians (rings, profiles, error) && find_common (rings, profiles, error)
-         && td_download (slab->queue, profiles->host_found, profiles->found, 0, FOUND * bytes,
-                         error)
+         && td_download (slab->queue, profiles->host_found, profiles->found, 0,
+                         TD_RINGS_FOUND * bytes, error)
          && piece_mark (piece, error);
 }
 
@@ -417,7 +425,7 @@ decide_row (guint row, gpointer data)
   const Profiles *profiles = decision->profiles;
   const TdSlab *slab = decision->slab;
   gsize n = slab->n_columns, at = row * n;
-  const float *found = profiles->host_found + FOUND * at;
+  const float *found = profiles->host_found + TD_RINGS_FOUND * at;
   const TdRingsAxis mass = td_rings_axis (profiles->host_modes + TD_RINGS_AXIS_MODES * at,
                                           slab->n_columns, td_scan_facts (slab->scan)->angles_rad,
                                           slab->n_views, td_rings_size (found, slab->n_columns));
@@ -431,7 +439,10 @@ decide_row (guint row, gpointer data)
     .spreads = found + n,
     .widths = found + 2 * n,
     .skews = found + 3 * n,
+    .shares = found + 4 * n,
     .roughness = profiles->host_roughness + at,
+    .bounds = profiles->host_bounds + at,
+    .n_parts = n_parts_of (slab->n_views),
     .tallest = td_rings_tallest (profiles->host_modes + TD_RINGS_AXIS_MODES * at, slab->n_columns,
                                  slab->n_views),
   };
