@@ -201,7 +201,7 @@ cli_bench_cone_report (const Options *o, TdDevice *device, const GArray *rows, d
   for (guint i = 0; i < rows->len; i++) {
     const TdConeBenchRow *row = &g_array_index (rows, TdConeBenchRow, i);
     const TdBenchTimes *times = &row->times;
-    const char *precision = td_precision_name (row->precision);
+    const char *precision = td_precision_names[row->precision];
     g_autofree char *spread = td_cli_spread (times->median_s, times->low_s, times->high_s);
     td_cli_table_row (table);
     td_cli_table_show (table, "kernel", "%-11s", row->family);

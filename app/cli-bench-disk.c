@@ -38,7 +38,7 @@ cli_bench_disk_take_formats (const char *list, gboolean *taken)
   for (guint i = 0; words[i]; i++) {
     TdVolumeFormat format = TD_VOLUME_TIFF_STACK;
 
-    while (format <= TD_VOLUME_HDF5 && strcmp (words[i], td_volume_format_name (format)) != 0)
+    while (format <= TD_VOLUME_HDF5 && strcmp (words[i], td_volume_format_names[format]) != 0)
       format++;
     if (format > TD_VOLUME_HDF5)
       return FALSE;
@@ -138,8 +138,8 @@ cli_bench_disk_say_job (TdCliTable *table, TdVolumeFormat in, const TdRecipe *re
   const double ratio = job->total_s / job->limit_s;
 
   td_cli_table_row (table);
-  td_cli_table_text (table, "in", td_volume_format_name (in));
-  td_cli_table_text (table, "out", td_volume_format_name (recipe->output_format));
+  td_cli_table_text (table, "in", td_volume_format_names[in]);
+  td_cli_table_text (table, "out", td_volume_format_names[recipe->output_format]);
   td_cli_table_integer (table, "bits", recipe->output_bits);
   td_cli_table_number (table, "total_s", job->total_s);
   td_cli_table_number (table, "read_s", job->read_s);
@@ -150,8 +150,8 @@ cli_bench_disk_say_job (TdCliTable *table, TdVolumeFormat in, const TdRecipe *re
   td_cli_table_text (table, "limit", job->limit);
   td_cli_table_number (table, "limit_s", job->limit_s);
   td_cli_table_number (table, "ratio", ratio);
-  td_cli_table_show (table, "in", "%-8s", td_volume_format_name (in));
-  td_cli_table_show (table, "out", "%-8s", td_volume_format_name (recipe->output_format));
+  td_cli_table_show (table, "in", "%-8s", td_volume_format_names[in]);
+  td_cli_table_show (table, "out", "%-8s", td_volume_format_names[recipe->output_format]);
   td_cli_table_show (table, "bits", "%4u", recipe->output_bits);
   td_cli_table_show (table, "job", "%8.3f", job->total_s);
   td_cli_table_show (table, "read", "%8.3f", job->read_s);

@@ -253,7 +253,7 @@ cli_bench_report (const Options *o, TdDevice *device, GPtrArray *rows)
   td_cli_table_say (
       table, "%s (%s): %d views of %d columns → %d² pixels, %s, median of %d\nbaseline: %s\n\n",
       info->name, info->id, o->views, o->columns, o->size,
-      td_interpolation_name (o->spec.interpolation), o->runs, td_bench_baseline_name (device));
+      td_interpolation_names[o->spec.interpolation], o->runs, td_bench_baseline_name (device));
   td_cli_table_device (table, device);
   td_cli_table_text (table, "baseline", td_bench_baseline_name (device));
   td_cli_table_integer (table, "columns", o->columns);
@@ -273,7 +273,7 @@ cli_bench_add_units (TdCliTable *table, const char *key, const double *values)
 {
   td_cli_table_begin (table, key);
   for (guint u = 0; u < TD_UNIT_COUNT; u++)
-    td_cli_table_number (table, td_unit_name (u), values[u]);
+    td_cli_table_number (table, td_unit_names[u], values[u]);
   td_cli_table_end (table);
 }
 
@@ -284,13 +284,13 @@ cli_bench_add_prediction (TdCliTable *table, const TdBenchRow *row, const TdPred
 {
   const double rate
       = row->kernel_updates_per_s > 0 ? row->kernel_updates_per_s : row->updates_per_s;
-  const char *bound_by = td_unit_name (prediction->bound_by);
+  const char *bound_by = td_unit_names[prediction->bound_by];
 
   td_cli_table_row (table);
   td_cli_table_show (table, "family", "%-13s", row->family);
   td_cli_table_show (table, "slices", "%6u", row->n_slices);
   for (guint u = 0; u < TD_UNIT_COUNT; u++)
-    td_cli_table_show (table, td_unit_name (u), "%12.3f", prediction->cost.per_update[u]);
+    td_cli_table_show (table, td_unit_names[u], "%12.3f", prediction->cost.per_update[u]);
   td_cli_table_show (table, "ceiling GU/s", "%13.1f", prediction->ceiling * 1e-9);
   td_cli_table_show (table, "bound by", "%-13s", bound_by);
   td_cli_table_show (table, "measured GU/s", "%13.1f", rate * 1e-9);
@@ -316,7 +316,7 @@ cli_bench_report_model (const Options *o, TdDevice *device, GPtrArray *rows)
     return td_cli_fail (error);
   td_cli_table_say (table, "%s (%s), measured, in 10⁹ a second:", info->name, info->id);
   for (guint u = 0; u < TD_UNIT_COUNT; u++)
-    td_cli_table_say (table, "%s %s%s %.0f", u ? "," : "", td_unit_name (u),
+    td_cli_table_say (table, "%s %s%s %.0f", u ? "," : "", td_unit_names[u],
                       u == TD_UNIT_LOCAL ? " bytes" : "", rates.per_second[u] * 1e-9);
   td_cli_table_say (table,
                     "\n\nOperations an update, the rate they allow, and what was measured:\n");

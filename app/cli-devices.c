@@ -80,12 +80,12 @@ self_test (Report *report)
 static void
 cli_devices_print_test (const TdSelfTestRow *row)
 {
-  const char *precision = td_precision_name (row->precision);
+  const char *precision = td_precision_names[row->precision];
 
   td_cli_print ("    %-4s ", row->passed ? "ok" : "FAIL");
   if (row->n_slices)
     td_cli_print ("%-12s %-8s %-8s %u slices", row->family,
-                  td_interpolation_name (row->interpolation), precision, row->n_slices);
+                  td_interpolation_names[row->interpolation], precision, row->n_slices);
   else
     td_cli_print ("cone %-16s %-17s", row->family, precision);
   g_autofree char *reason = td_message_words (row->reason, NULL);
@@ -134,10 +134,10 @@ cli_devices_add_tests (JsonBuilder *builder, const char *member, const GPtrArray
     json_builder_begin_object (builder);
     td_json_add_string (builder, "family", row->family);
     if (row->n_slices) {
-      td_json_add_string (builder, "interpolation", td_interpolation_name (row->interpolation));
+      td_json_add_string (builder, "interpolation", td_interpolation_names[row->interpolation]);
       td_json_add_integer (builder, "slices", row->n_slices);
     }
-    td_json_add_string (builder, "precision", td_precision_name (row->precision));
+    td_json_add_string (builder, "precision", td_precision_names[row->precision]);
     td_json_add_boolean (builder, "passed", row->passed);
     if (isfinite (row->error))
       td_json_add_number (builder, "error", row->error);

@@ -90,7 +90,7 @@ cli_info_add_turn (JsonBuilder *builder, const TdScanFacts *facts)
   g_autofree char *words = td_turn_describe (&turn);
   td_json_begin_object (builder, "turn");
   td_json_add_string (builder, "description", words);
-  td_json_add_string (builder, "kind", td_turn_kind_name (turn.kind));
+  td_json_add_string (builder, "kind", td_turn_kind_names[turn.kind]);
   td_json_add_number (builder, "step_deg", td_degrees (turn.step_rad));
   td_json_add_boolean (builder, "even", turn.even);
   td_json_add_integer (builder, "direction", turn.direction);
@@ -108,7 +108,7 @@ cli_info_add_advice (JsonBuilder *builder, GPtrArray *advice)
     const TdAdvice *one = advice->pdata[i];
     g_autofree char *text = td_message_text (one->message, NULL);
     json_builder_begin_object (builder);
-    td_json_add_string (builder, "name", td_advice_name (one->kind));
+    td_json_add_string (builder, "name", td_advice_names[one->kind]);
     td_json_add_string (builder, "text", text);
     json_builder_end_object (builder);
   }

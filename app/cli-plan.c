@@ -234,7 +234,7 @@ cli_plan_print_ways (const TdPlanFacts *facts)
   for (guint i = 0; i < facts->n_ways; i++) {
     const TdPlanWay *way = &facts->ways[i];
     td_cli_print ("  %s %s, %s kernel, %s: exact to %.2g", i ? "        " : "accuracy", way->method,
-                  way->family, td_precision_name (way->precision), way->error_bound);
+                  way->family, td_precision_names[way->precision], way->error_bound);
     if (i == 0)
       td_cli_print (", taken");
     else
@@ -262,7 +262,7 @@ cli_plan_print_text (const TdPlan *plan)
 
   td_cli_print ("  method   %s on %s, kernel %s", facts->method, devices, facts->family);
   if (!iterates)
-    td_cli_print (", %s interpolation", td_interpolation_name (recipe->interpolation));
+    td_cli_print (", %s interpolation", td_interpolation_names[recipe->interpolation]);
   td_cli_print ("\n");
   cli_plan_print_ways (facts);
   td_cli_print ("  slices   %u of %u × %u pixels, from row %u\n", facts->n_slices, facts->nx,
@@ -273,7 +273,7 @@ cli_plan_print_text (const TdPlan *plan)
     td_cli_print ("  centre   no column: the detector lies on its side\n");
   td_cli_print ("  values   in %s\n", facts->units);
   if (!iterates)
-    td_cli_print ("  filter   %s, cut-off %g\n", td_filter_name (recipe->filter.kind),
+    td_cli_print ("  filter   %s, cut-off %g\n", td_filter_names[recipe->filter.kind],
                   recipe->filter.cutoff);
   td_cli_print ("  prepare  ");
   for (guint i = 0, shown = 0; i < recipe->n_steps; i++)

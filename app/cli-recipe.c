@@ -80,13 +80,13 @@ cli_recipe_group (TdCliRecipe *recipe, gboolean with_recipe)
     { NULL },
   };
 
-  for (const TdField *field = td_scan_fields (); field->option; field++)
+  for (const TdField *field = td_scan_fields; field->option; field++)
     cli_recipe_add_entry (group, field);
   cli_recipe_add_entry (group, td_recipe_field (MASK));
   if (!with_recipe)
     return group;
   g_option_group_add_entries (group, file);
-  for (const TdField *field = td_recipe_fields (); field->option; field++)
+  for (const TdField *field = td_recipe_fields; field->option; field++)
     if (!g_str_equal (field->option, MASK))
       cli_recipe_add_entry (group, field);
   return group;

@@ -19,8 +19,8 @@ cli_tune_progress (const TdTuneStep *step, gpointer user)
 {
   g_autofree char *what = g_strdup_printf (
       ", case %u of %u: %s, %s, %s, %u slices; variant %u of %u", step->number, step->n_cases,
-      step->family->name, td_interpolation_name (step->interpolation),
-      td_precision_name (step->precision), step->n_slices, step->variant, step->n_variants);
+      step->family->name, td_interpolation_names[step->interpolation],
+      td_precision_names[step->precision], step->n_slices, step->variant, step->n_variants);
 
   td_cli_progress ("tuning", step->fraction, -1, what);
 }
@@ -35,8 +35,8 @@ cli_tune_print_json (GPtrArray *rows)
     const TdTuneRow *row = rows->pdata[i];
     json_builder_begin_object (builder);
     td_json_add_string (builder, "family", row->family->name);
-    td_json_add_string (builder, "interpolation", td_interpolation_name (row->interpolation));
-    td_json_add_string (builder, "precision", td_precision_name (row->precision));
+    td_json_add_string (builder, "interpolation", td_interpolation_names[row->interpolation]);
+    td_json_add_string (builder, "precision", td_precision_names[row->precision]);
     td_json_add_integer (builder, "slices", row->n_slices);
     td_json_add_integer (builder, "candidates", row->candidates);
     td_json_add_integer (builder, "rejected", row->rejected);
@@ -58,7 +58,7 @@ cli_tune_print_table (GPtrArray *rows)
   for (guint i = 0; i < rows->len; i++) {
     const TdTuneRow *row = rows->pdata[i];
     td_cli_print ("%-12s %-8s %-9s %6u %6u %4u ", row->family->name,
-                  td_interpolation_name (row->interpolation), td_precision_name (row->precision),
+                  td_interpolation_names[row->interpolation], td_precision_names[row->precision],
                   row->n_slices, row->candidates, row->rejected);
     if (row->error)
       td_cli_print ("  %s\n", row->error);

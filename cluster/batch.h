@@ -4,7 +4,7 @@
 #include <json-glib/json-glib.h>
 
 #include "compute/engine/job.h"
-#include "compute/engine/plan-times.h"
+#include "compute/engine/plan.h"
 #include "dataset/volume.h"
 
 /* One recipe for many scans: where each volume goes, which are there already, and what is done to

@@ -35,7 +35,7 @@ TdRowRange td_gather_rows (const TdGather *gather);
    work with. An even number. */
 guint td_gather_chunk (guint64 bytes, guint64 view_bytes, guint n_views, guint ranks);
 
-/* As TdJobGathered has them (compute/engine/gathered.h), with the gather as @user. */
+/* As TdJobGathered has them (compute/engine/job.h), with the gather as @user. */
 gboolean td_gather_put (guint first, guint count, const float *views, GCancellable *cancellable,
                         GError **error, gpointer gather);
 gboolean td_gather_take (guint first, guint count, float *views, GCancellable *cancellable,

@@ -117,7 +117,7 @@ job_file_add_output (const TdJobFile *job, JsonBuilder *builder)
 {
   td_json_begin_object (builder, "output");
   td_json_add_string (builder, "path", job->output);
-  td_json_add_string (builder, "format", td_volume_format_name (job->recipe.output_format));
+  td_json_add_string (builder, "format", td_volume_format_names[job->recipe.output_format]);
   td_json_add_integer (builder, "bits", job->recipe.output_bits);
   td_json_add_boolean (builder, "overwrite", job->overwrite);
   json_builder_end_object (builder);

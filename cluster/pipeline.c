@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "compute/device/host.h"
-#include "compute/engine/gathered.h"
 #include "dataset/error.h"
 #include "dataset/tiff-save.h"
 #include "chain.h"

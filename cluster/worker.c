@@ -267,7 +267,7 @@ worker_meet_ranks (Worker *worker, GError **error)
   g_strlcpy (own.node, g_get_host_name (), sizeof own.node);
   g_strlcpy (own.device, facts->devices[0], sizeof own.device);
   g_strlcpy (own.kernel, facts->family, sizeof own.kernel);
-  g_strlcpy (own.precision, td_precision_name (facts->precision), sizeof own.precision);
+  g_strlcpy (own.precision, td_precision_names[facts->precision], sizeof own.precision);
   worker->ranks = g_new0 (RankFacts, worker->size);
   worker->nodes = g_new0 (int, worker->size);
   MPI_Iallgather (&own, sizeof own, MPI_BYTE, worker->ranks, sizeof own, MPI_BYTE, MPI_COMM_WORLD,

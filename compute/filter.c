@@ -20,12 +20,6 @@ const char *const td_filter_names[] = {
 
 #define DEFAULT_ORDER 4
 
-const char *
-td_filter_name (TdFilterKind kind)
-{
-  return (guint) kind < G_N_ELEMENTS (td_filter_names) - 1 ? td_filter_names[kind] : NULL;
-}
-
 guint
 td_filter_padded_size (guint n_columns)
 {

@@ -29,7 +29,6 @@ typedef struct {
 } TdFilter;
 
 extern const char *const td_filter_names[]; /* "none", "ram-lak", …; ends with NULL */
-const char *td_filter_name (TdFilterKind kind);
 
 /* Length the rows are padded to: td_fft_good_size (2 * n_columns), at least. */
 guint td_filter_padded_size (guint n_columns);

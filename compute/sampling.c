@@ -12,15 +12,3 @@ td_accuracy_limit (TdAccuracy accuracy)
 
   return limits[accuracy];
 }
-
-const char *
-td_interpolation_name (TdInterpolation kind)
-{
-  return td_interpolation_names[kind];
-}
-
-const char *
-td_precision_name (TdPrecision kind)
-{
-  return td_precision_names[kind];
-}

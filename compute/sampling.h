@@ -27,5 +27,3 @@ double td_accuracy_limit (TdAccuracy accuracy); /* 1e-5, 2e-4, 5e-3 */
 /* The values' names in their order, those of recipes last; NULL ends them. */
 extern const char *const td_interpolation_names[]; /* "nearest", "linear", "auto" */
 extern const char *const td_precision_names[];     /* "single", "half", "half-run", "auto" */
-const char *td_interpolation_name (TdInterpolation kind);
-const char *td_precision_name (TdPrecision kind);

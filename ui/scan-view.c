@@ -611,7 +611,7 @@ scan_view_show_slice (TdScanView *self, const TdPreviewResult *result)
 static char *
 scan_view_iterated_badge (TdScanView *self, const TdIteratedResult *result)
 {
-  const char *method = td_choice_label (TD_CHOICE_METHOD, td_method_name (self->recipe.method));
+  const char *method = td_choice_label (TD_CHOICE_METHOD, td_method_names[self->recipe.method]);
   g_autofree char *passes = g_strdup_printf (_ ("%s: %u of %u passes"), method, result->pass,
                                              MAX (result->n_passes, result->pass));
 

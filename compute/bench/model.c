@@ -269,10 +269,5 @@ td_model_ceiling (const TdUpdateCost *cost, const TdUnitRates *rates, TdUnit *bo
   return ceiling;
 }
 
-const char *
-td_unit_name (TdUnit unit)
-{
-  static const char *const names[] = { "texture", "local memory", "float", "conversion", "issue" };
-
-  return names[unit];
-}
+const char *const td_unit_names[TD_UNIT_COUNT]
+    = { "texture", "local memory", "float", "conversion", "issue" };

@@ -18,7 +18,7 @@ typedef enum {
   TD_UNIT_COUNT
 } TdUnit;
 
-const char *td_unit_name (TdUnit unit);
+extern const char *const td_unit_names[TD_UNIT_COUNT];
 
 typedef struct {
   double per_update[TD_UNIT_COUNT];

@@ -405,17 +405,11 @@ td_engine_advise (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, GCance
 
 /* ── Following it ── */
 
-const char *
-td_advice_name (TdAdviceKind kind)
-{
-  static const char *const names[TD_N_ADVICE]
-      = { [TD_ADVICE_NO_FLATS] = "no-flats",     [TD_ADVICE_OFFSET_AXIS] = "offset-axis",
-          [TD_ADVICE_RINGS] = "rings",           [TD_ADVICE_DRIFT] = "drift",
-          [TD_ADVICE_BACKGROUND] = "background", [TD_ADVICE_RIM] = "rim",
-          [TD_ADVICE_FEW_VIEWS] = "few-views" };
-
-  return names[kind];
-}
+const char *const td_advice_names[TD_N_ADVICE]
+    = { [TD_ADVICE_NO_FLATS] = "no-flats",     [TD_ADVICE_OFFSET_AXIS] = "offset-axis",
+        [TD_ADVICE_RINGS] = "rings",           [TD_ADVICE_DRIFT] = "drift",
+        [TD_ADVICE_BACKGROUND] = "background", [TD_ADVICE_RIM] = "rim",
+        [TD_ADVICE_FEW_VIEWS] = "few-views" };
 
 /* The step of an advice, in the recipe and on; NULL with @error. */
 static TdStep *

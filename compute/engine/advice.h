@@ -52,7 +52,7 @@ typedef struct {
   guint columns; /* of air at either edge */
 } TdAdvice;
 
-const char *td_advice_name (TdAdviceKind kind); /* "rings", … */
+extern const char *const td_advice_names[TD_N_ADVICE]; /* "rings", … */
 
 /* What the rows show, the first being the most urgent; an empty array: nothing. Steps of @recipe
    other than flat field and logarithm are not looked at, and its device is not used: the host does

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "compute/cone/cone.h"
 #include "compute/row-range.h"
 #include "dataset/scan.h"
 #include "plan.h"
@@ -26,3 +27,7 @@ typedef enum { TD_CONE_SPOOL_NONE, TD_CONE_SPOOL_MEMORY, TD_CONE_SPOOL_FILE } Td
 void td_cone_spool_note (TdPlan *plan, TdConeSpool spool, guint64 bytes);
 /* The scan that @rows of @scan are read from. (transfer full) */
 TdScan *td_cone_spool_open (TdScan *scan, TdRowRange rows, TdConeSpool spool);
+
+/* Notes how the volume of a cone differs from a slice for each row about the source's plane.
+   @facts: of the scan as it is reconstructed. */
+void td_cone_note_volume (TdPlan *plan, const TdConeTask *task, const TdScanFacts *facts);

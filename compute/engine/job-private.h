@@ -3,7 +3,6 @@
 
 #include "compute/stored-samples.h"
 #include "dataset/output.h"
-#include "gathered.h"
 #include "job.h"
 #include "plan-private.h"
 
@@ -78,31 +77,24 @@ typedef struct {
   gpointer user;
 } TdJobPortion;
 
-/* td_job_emit() says what becomes of them. */
-gboolean td_job_emit_portion (TdJob *job, const TdJobPortion *portion, GError **error);
+/* Hands finished slices to the writer, which writes and shows them. Blocks while the writer is
+   behind. The job owns the slices from then on, whatever this returns, and frees them with
+   release (slices, user) on any thread. */
+gboolean td_job_emit (TdJob *job, const TdJobPortion *portion, GError **error);
 /* The job's volume takes integers, and nobody else looks at the slices: methods may emit samples.
    Fills in @scale. */
 gboolean td_job_wants_stored (const TdJob *job, TdStoredScale *scale);
 
-/* Hands finished slices to the writer, which writes and shows them. Blocks while the writer is
-   behind. The job owns @slices from then on, whatever this returns, and frees them with
-   @release (slices, user) on any thread. @first counts from the plan's first slice. */
-gboolean td_job_emit (TdJob *job, guint first, guint count, float *slices,
-                      void (*release) (float *slices, gpointer user), gpointer user,
-                      GError **error);
 void td_job_add_updates (TdJob *job, double updates); /* drives progress and ETA */
 /* The job's time may be remembered as its devices' rate. No kernel was built meanwhile, or the job
    took so long that building did not count. */
 gboolean td_job_is_warm (TdJob *job);
 void td_job_add_pass (TdJob *job, double residual); /* of td_job_passes() */
 void td_job_drop_passes (TdJob *job, guint n);      /* the last ones, which are made again */
-gboolean td_job_wants_estimate (TdJob *job);
-void td_job_give_estimate (TdJob *job, guint slice, guint pass, const float *pixels);
-gboolean td_job_ends_early (TdJob *job); /* td_job_finish_early() was called */
+gboolean td_job_ends_early (TdJob *job);            /* td_job_finish_early() was called */
 void td_job_add_stage (TdJob *job, const char *stage, double seconds);
 /* g_get_monotonic_time() of both ends; does nothing unless the job keeps spans. */
 void td_job_add_span (TdJob *job, const char *stage, guint device, gint64 start_us, gint64 end_us);
-gboolean td_job_keeps_spans (TdJob *job);
 void td_job_add_counts (TdJob *job, const TdPreparationCounts *counts);
 /* Host memory taken (> 0) or given back (< 0), for the peak in the result. */
 void td_job_add_host_bytes (TdJob *job, gint64 bytes);

@@ -190,17 +190,6 @@ td_job_writer_start (TdJob *job, double low, double high, GError **error)
 }
 
 gboolean
-td_job_emit (TdJob *job, guint first, guint count, float *slices,
-             void (*release) (float *slices, gpointer user), gpointer user, GError **error)
-{
-  return td_job_emit_portion (
-      job,
-      &(TdJobPortion) {
-          .first = first, .count = count, .slices = slices, .release = release, .user = user },
-      error);
-}
-
-gboolean
 td_job_wants_stored (const TdJob *job, TdStoredScale *scale)
 {
   const guint bits = job->plan->recipe.output_bits;
@@ -210,7 +199,7 @@ td_job_wants_stored (const TdJob *job, TdStoredScale *scale)
 }
 
 gboolean
-td_job_emit_portion (TdJob *job, const TdJobPortion *portion, GError **error)
+td_job_emit (TdJob *job, const TdJobPortion *portion, GError **error)
 {
   TdJobWriter *writer = job->writer;
   TdJobPortion *item = g_memdup2 (portion, sizeof *portion);

@@ -26,7 +26,7 @@ td_job_new (TdPlan *plan)
   job->result.output = g_strdup (plan->output);
   job->result.device = g_strjoinv (",", plan->facts.devices);
   job->result.family = g_strdup (plan->facts.family);
-  job->result.precision = td_precision_name (plan->facts.precision);
+  job->result.precision = td_precision_names[plan->facts.precision];
   job->result.centre_px = plan->facts.centre_px;
   return job;
 }
@@ -261,12 +261,6 @@ td_job_add_stage (TdJob *job, const char *stage, double seconds)
     job->result.stages[i].seconds += seconds;
 }
 
-gboolean
-td_job_keeps_spans (TdJob *job)
-{
-  return job->spans != NULL;
-}
-
 void
 td_job_add_span (TdJob *job, const char *stage, guint device, gint64 start_us, gint64 end_us)
 {
@@ -317,7 +311,7 @@ td_job_set_precision (TdJob *job, TdPrecision precision)
   g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
 
   if (!job->ended_us)
-    job->result.precision = td_precision_name (precision);
+    job->result.precision = td_precision_names[precision];
 }
 
 void
@@ -396,18 +390,6 @@ td_job_passes_so_far (TdJob *job)
   g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
 
   return g_array_copy (job->passes);
-}
-
-gboolean
-td_job_wants_estimate (TdJob *job)
-{
-  return job->estimate_sink != NULL;
-}
-
-void
-td_job_give_estimate (TdJob *job, guint slice, guint pass, const float *pixels)
-{
-  job->estimate_sink (slice, pass, pixels, job->estimate_user);
 }
 
 void

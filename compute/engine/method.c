@@ -21,7 +21,7 @@ td_method_choose (const TdMethod *const *methods, const TdScanFacts *facts, cons
   else
     td_set_error (error, TD_ERROR_INVALID,
                   "The method \"%s\" is not in this version; take {method=fbp}",
-                  td_method_name (recipe->method));
+                  td_method_names[recipe->method]);
   return NULL;
 }
 

@@ -5,7 +5,6 @@
 #include "compute/prepare/prepare.h"
 #include "dataset/scan-view.h"
 #include "method.h"
-#include "plan-times.h"
 #include "plan.h"
 
 /* A plan as the planner and the methods see it. */

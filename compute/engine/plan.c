@@ -839,7 +839,7 @@ td_plan_write_key (const TdPlan *plan)
 {
   g_autofree char *storage = td_file_storage (plan->output);
 
-  return g_strdup_printf ("write %s %u to %s", td_volume_format_name (plan->recipe.output_format),
+  return g_strdup_printf ("write %s %u to %s", td_volume_format_names[plan->recipe.output_format],
                           plan->recipe.output_bits, storage);
 }
 
@@ -909,7 +909,7 @@ plan_json_ways (JsonBuilder *builder, const TdPlanFacts *facts)
     json_builder_begin_object (builder);
     td_json_add_string (builder, "method", way->method);
     td_json_add_string (builder, "kernel", way->family);
-    td_json_add_string (builder, "precision", td_precision_name (way->precision));
+    td_json_add_string (builder, "precision", td_precision_names[way->precision]);
     td_json_add_number (builder, "error_bound", way->error_bound);
     td_json_add_number (builder, "relative_cost", way->cost);
     td_json_add_number (builder, "estimate_seconds", way->estimate_s > 0 ? way->estimate_s : NAN);
@@ -928,7 +928,7 @@ td_plan_to_json (const TdPlan *plan)
   json_builder_begin_object (builder);
   td_json_add_string (builder, "method", facts->method);
   td_json_add_string (builder, "kernel", facts->family);
-  td_json_add_string (builder, "precision", td_precision_name (facts->precision));
+  td_json_add_string (builder, "precision", td_precision_names[facts->precision]);
   td_json_add_strings (builder, "devices", facts->devices);
   td_json_add_integer (builder, "nx", facts->nx);
   td_json_add_integer (builder, "ny", facts->ny);

@@ -73,8 +73,8 @@ typedef struct {
 typedef struct {
   TdViewGroup views;           /* as the recipe's views, crop and bins leave them */
   guint first_slice, n_slices; /* of the recipe's; n_slices 0: all */
-  /* Processes filter views for each other (gathered.h): so many at once, an even number, since two
-     lines go through one transform. 0: each filters what its slices see. */
+  /* Processes filter views for each other (TdJobGathered): so many at once, an even number, since
+     two lines go through one transform. 0: each filters what its slices see. */
   guint gathered;
   /* They come in turn from so many parts of the views. So kernels that add views a part of a turn
      apart need not wait for all. It divides the views, and `gathered` a part. 0, 1: one after
@@ -97,6 +97,16 @@ TdPlan *td_plan_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, con
 TdPlan *td_plan_new_part (TdEngine *engine, TdScan *scan, const TdRecipe *recipe,
                           const TdPlanPart *part, GCancellable *cancellable, GError **error);
 const TdPlanFacts *td_plan_facts (const TdPlan *plan);
+
+/* Seconds of each stage of a plan alone, by rates that jobs on this machine reached; the stages
+   overlap. NAN: no job has shown it, "not known yet". */
+typedef struct {
+  double read, compute, write;
+  double first; /* of the reading: before the first slab, so that nothing overlaps it */
+} TdPlanTimes;
+
+/* Any thread. */
+void td_plan_times (const TdPlan *plan, TdPlanTimes *times);
 /* The volume that comes out, without its path and the values of the samples' range. */
 TdVolumeSpec td_plan_volume (const TdPlan *plan);
 const TdRecipe *td_plan_recipe (const TdPlan *plan); /* with everything "auto" made concrete */

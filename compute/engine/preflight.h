@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "plan-times.h"
 #include "plan.h"
 
 /* What a reconstruction would take on each device, before it runs. */

@@ -164,13 +164,7 @@ td_turn_of_angles (const double *angles_rad, guint n, TdTurn *turn)
     turn->end_point = comes_round (turn, turn->kind == TD_TURN_FULL ? 2 * G_PI : G_PI);
 }
 
-const char *
-td_turn_kind_name (TdTurnKind kind)
-{
-  static const char *const names[] = { "part", "half", "full" };
-
-  return names[kind];
-}
+const char *const td_turn_kind_names[] = { "part", "half", "full" };
 
 /* Steps of 180/101 or 360/201 radians may be degrees; those of a golden ratio, 1.94, are not. */
 #define LARGEST_DEGREE_STEP 1.9

@@ -30,7 +30,7 @@ typedef struct {
   TdAngleCover half, full; /* modulo half a turn and modulo a full one */
 } TdTurn;
 
-const char *td_turn_kind_name (TdTurnKind kind); /* "part", "half", "full" */
+extern const char *const td_turn_kind_names[]; /* "part", "half", "full" */
 void td_turn_of_angles (const double *angles_rad, guint n, TdTurn *turn);
 /* "a full turn, 1800 views 0.2° apart, the end point left out". (transfer full) */
 TdMessage *td_turn_message (const TdTurn *turn);

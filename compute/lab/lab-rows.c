@@ -9,7 +9,6 @@
 #include "compute/engine/fdk/fdk.h"
 #include "compute/engine/job.h"
 #include "compute/prepare/prepared-rows.h"
-#include "dataset/geometry-matrix.h"
 #include "dataset/unit.h"
 #include "lab-truth-cone.h"
 

@@ -9,6 +9,7 @@
 #include "compute/recipe/field.h"
 #include "compute/engine/plan.h"
 #include "lab-rows.h"
+#include "lab-truth.h"
 #include "lab.h"
 
 #define WARM_RUNS 3
@@ -192,11 +193,11 @@ static void
 lab_find_astray (TdLabOutcome *outcome, const TdRecipe *asked, const TdJobResult *job)
 {
   if (asked->precision != TD_PRECISION_AUTO
-      && g_strcmp0 (td_precision_name (asked->precision), job->precision) != 0)
+      && g_strcmp0 (td_precision_names[asked->precision], job->precision) != 0)
     td_messages_add (
         &outcome->astray,
         td_message_new (N_ ("{precision=%s} was asked for, {precision=%s} was computed"),
-                        td_precision_name (asked->precision), job->precision));
+                        td_precision_names[asked->precision], job->precision));
   if (!g_str_equal (asked->family, "auto") && g_strcmp0 (asked->family, job->kernel) != 0)
     td_messages_add (&outcome->astray,
                      td_message_new (N_ ("{kernel=%s} was asked for, {kernel=%s} ran"),
@@ -632,7 +633,7 @@ lab_emulate (Run *run, guint index)
     return;
   }
   outcome->emulated = TRUE;
-  outcome->precision = td_precision_name (variant->recipe.precision);
+  outcome->precision = td_precision_names[variant->recipe.precision];
   outcome->device = g_strdup ("host");
   td_messages_add (&outcome->astray,
                    td_message_new_plain (N_ ("no device here does it: emulated in double precision "

@@ -7,7 +7,6 @@
 #include "compute/recipe/recipe.h"
 #include "lab-frc.h"
 #include "lab-measure.h"
-#include "lab-truth.h"
 
 /**
  * TdLab: one slice of a scan by several recipes, and what they differ in. A lab is a base recipe, a

@@ -115,8 +115,8 @@ task_key (const TdDeviceInfo *device, const char *family, const TdBackprojectTas
   g_autofree char *start = device_key (device, family);
 
   return g_strdup_printf ("%s|%s|%s|%u slices|%u", start,
-                          td_interpolation_name (task->interpolation),
-                          td_precision_name (task->precision), tune_store_slices_class (n_slices),
+                          td_interpolation_names[task->interpolation],
+                          td_precision_names[task->precision], tune_store_slices_class (n_slices),
                           tune_store_size_class (task));
 }
 

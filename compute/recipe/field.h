@@ -62,8 +62,8 @@ struct TdField {
 /* ── The tables ── */
 
 /* Both end with a row without an option; the order is that of --help and of the JSON. */
-const TdField *td_recipe_fields (void);
-const TdField *td_scan_fields (void);
+extern const TdField td_recipe_fields[];
+extern const TdField td_scan_fields[];
 /* The row of an option, of either table; NULL: there is none. */
 const TdField *td_recipe_field (const char *option);
 const TdField *td_scan_field (const char *option);

@@ -13,7 +13,7 @@
 
 /* ── Names of enumerations, in their order ── */
 
-static const char *const method_names[]
+const char *const td_method_names[]
     = { "auto", "fbp", "fdk", "fourier", "sirt", "fista-tv", "cgls", NULL };
 static const char *const method_labels[] = { N_ ("Automatic"),
                                              N_ ("Filtered back-projection"),
@@ -50,27 +50,15 @@ static const char *const view_labels[]
     = { N_ ("Automatic"), N_ ("As the detector"), N_ ("Wide: half acquisition"), NULL };
 static const char *const share_names[] = { "auto", "volume", "projection", NULL };
 static const char *const filter_place_names[] = { "auto", "cpu", "device", NULL };
-static const char *const format_names[] = { "tiff", "bigtiff", "hdf5", NULL };
+const char *const td_volume_format_names[] = { "tiff", "bigtiff", "hdf5", NULL };
 static const char *const bits_names[] = { "8", "16", "32", NULL };
 static const char *const format_labels[]
     = { N_ ("TIFF stack"), N_ ("BigTIFF, one file"), N_ ("HDF5 (NeXus)"), NULL };
-
-const char *
-td_method_name (TdMethodKind kind)
-{
-  return method_names[kind];
-}
 
 gboolean
 td_method_iterates (TdMethodKind kind)
 {
   return kind == TD_METHOD_SIRT || kind == TD_METHOD_FISTA_TV || kind == TD_METHOD_CGLS;
-}
-
-const char *
-td_volume_format_name (TdVolumeFormat format)
-{
-  return format_names[format];
 }
 
 /* ── Kinds of their own ── */
@@ -431,7 +419,7 @@ recipe_fields_scales (const TdRecipe *recipe, const TdScanFacts *facts)
 #define BOX(member, least) .kind = &td_kind_box, IN (member), .n = 4, .low = least
 
 /* clang-format off */
-static const TdField fields[] = {
+const TdField td_recipe_fields[] = {
   { "prepare", "STEPS", "Preparation: STEP[=VALUE][:NAME=VALUE…], no-STEP, none; comma-separated",
     "prepare", N_ ("Preparation"), &td_kind_steps,
     .expects = N_ ("a list of objects that name a \"step\"") },
@@ -465,7 +453,7 @@ static const TdField fields[] = {
     "filter.extend_edges", N_ ("Extend the edges"), SWITCH (filter.extend_edges),
     .preset = "false", .applies = recipe_fields_windows },
   { "method", "NAME", "auto, fbp, fdk, fourier (fast) or, iterating, sirt, fista-tv or cgls",
-    "method", N_ ("Method"), CHOICE (method, method_names), .labels = method_labels,
+    "method", N_ ("Method"), CHOICE (method, td_method_names), .labels = method_labels,
     .preset = "auto" },
   { "iterations", "N", "Iterative methods: passes over all views (20)",
     "iterative.iterations", N_ ("Passes over all views"), COUNT (iterations, 1, 10000),
@@ -556,7 +544,7 @@ static const TdField fields[] = {
     "filter_on", NULL, CHOICE (filter_on, filter_place_names), .preset = "auto",
     .applies = recipe_fields_cone },
   { "format", "NAME", "tiff (a folder, one file a slice), bigtiff or hdf5",
-    "output.format", N_ ("Format"), CHOICE (output_format, format_names),
+    "output.format", N_ ("Format"), CHOICE (output_format, td_volume_format_names),
     .labels = format_labels, .preset = "tiff" },
   { "bits", "N", "32 (float), 16 or 8",
     "output.bits", N_ ("Values"), COUNT (output_bits, 8, 32), .names = bits_names,
@@ -569,15 +557,9 @@ static const TdField fields[] = {
 /* clang-format on */
 
 const TdField *
-td_recipe_fields (void)
-{
-  return fields;
-}
-
-const TdField *
 td_recipe_field (const char *option)
 {
-  return td_field_find (fields, option);
+  return td_field_find (td_recipe_fields, option);
 }
 
 gboolean
@@ -597,7 +579,7 @@ void
 td_recipe_init (TdRecipe *recipe)
 {
   memset (recipe, 0, sizeof *recipe);
-  for (const TdField *field = fields; field->option; field++)
+  for (const TdField *field = td_recipe_fields; field->option; field++)
     if (field->json)
       field->kind->set (field, recipe, field->preset, NULL);
 }
@@ -615,7 +597,7 @@ td_recipe_equal_in (const TdRecipe *a, const TdRecipe *b, const char *part)
 {
   const gsize n = strlen (part);
 
-  for (const TdField *field = fields; field->option; field++)
+  for (const TdField *field = td_recipe_fields; field->option; field++)
     if (field->json && strncmp (field->json, part, n) == 0
         && (n == 0 || field->json[n] == 0 || field->json[n] == '.')
         && !field->kind->equal (field, a, b))

@@ -114,7 +114,7 @@ recipe_json_find (const char *group, const char *key)
 {
   g_autofree char *name = group ? g_strconcat (group, ".", key, NULL) : g_strdup (key);
 
-  for (const TdField *field = td_recipe_fields (); field->option; field++)
+  for (const TdField *field = td_recipe_fields; field->option; field++)
     if (g_strcmp0 (field->json, name) == 0)
       return field;
   return NULL;
@@ -123,7 +123,7 @@ recipe_json_find (const char *group, const char *key)
 static gboolean
 recipe_json_is_group (const char *key)
 {
-  for (const TdField *field = td_recipe_fields (); field->option; field++)
+  for (const TdField *field = td_recipe_fields; field->option; field++)
     if (field->json && g_str_has_prefix (field->json, key) && field->json[strlen (key)] == '.')
       return TRUE;
   return FALSE;
@@ -216,7 +216,7 @@ td_recipe_to_json (const TdRecipe *recipe)
 
   json_builder_begin_object (builder);
   td_json_add_integer (builder, VERSION_KEY, TD_RECIPE_VERSION);
-  for (const TdField *field = td_recipe_fields (); field->option; field++) {
+  for (const TdField *field = td_recipe_fields; field->option; field++) {
     if (!field->json)
       continue;
     const char *dot = strchr (field->json, '.');

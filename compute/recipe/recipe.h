@@ -127,6 +127,7 @@ gboolean td_recipe_set (TdRecipe *recipe, const char *option, const char *value,
 /* FALSE with @error: a number of the scan or the recipe is one that no scan can have. */
 gboolean td_recipe_check (const TdRecipe *recipe, const TdScanFacts *facts, GError **error);
 
-const char *td_method_name (TdMethodKind kind); /* "auto", "fbp", "fdk", "sirt", … */
 gboolean td_method_iterates (TdMethodKind kind);
-const char *td_volume_format_name (TdVolumeFormat format);
+/* The values' names in their order; NULL ends them. */
+extern const char *const td_method_names[];        /* "auto", "fbp", "fdk", "sirt", … */
+extern const char *const td_volume_format_names[]; /* "tiff", "bigtiff", "hdf5" */

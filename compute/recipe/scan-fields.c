@@ -21,7 +21,7 @@ static const char *const value_names[] = { "", "intensities", "attenuations", NU
   &td_kind_number, offsetof (TdScanOptions, member), .low = least, .high = most
 
 /* clang-format off */
-static const TdField fields[] = {
+const TdField td_scan_fields[] = {
   { "flats", "PATH", "Flat fields, if they are elsewhere", NULL,
     N_ ("Open with Details (Ctrl+D): flats"), PATH (flats) },
   { "darks", "PATH", "Dark fields, if they are elsewhere", NULL,
@@ -62,15 +62,9 @@ static const TdField fields[] = {
 /* clang-format on */
 
 const TdField *
-td_scan_fields (void)
-{
-  return fields;
-}
-
-const TdField *
 td_scan_field (const char *option)
 {
-  return td_field_find (fields, option);
+  return td_field_find (td_scan_fields, option);
 }
 
 gboolean

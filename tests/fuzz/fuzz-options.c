@@ -13,11 +13,11 @@ LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
   guint n_fields = 0;
   TdRecipe recipe, again;
 
-  while (td_recipe_fields ()[n_fields].option)
+  while (td_recipe_fields[n_fields].option)
     n_fields++;
   if (size == 0)
     return 0;
-  const TdField *field = &td_recipe_fields ()[data[0] % n_fields];
+  const TdField *field = &td_recipe_fields[data[0] % n_fields];
   g_autofree char *text = g_strndup ((const char *) data + 1, size - 1);
   td_recipe_init (&recipe);
   if (!td_recipe_set (&recipe, field->option, text, NULL))

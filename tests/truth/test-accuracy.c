@@ -153,7 +153,7 @@ test_choices (void)
     const TdPlanFacts *facts = td_plan_facts (plan);
     const TdRecipe *made = td_plan_recipe (plan);
     g_autofree char *notes = td_messages_join (facts->notes, "\n", NULL);
-    g_test_message ("%u: %s, %s", i, facts->method, td_precision_name (facts->precision));
+    g_test_message ("%u: %s, %s", i, facts->method, td_precision_names[facts->precision]);
     g_assert_cmpstr (facts->method, ==, choice->method);
     g_assert_cmpint (facts->precision, ==, choice->precision);
     g_assert_cmpint (made->interpolation, !=, TD_INTERPOLATION_AUTO);

@@ -163,8 +163,8 @@ check (const Problem *p, const TdBackprojectFamily *family, TdDevice *device,
       family, device, task, variant ? variant : &td_backproject_default, p->n_slices, &error);
   g_assert_no_error (error);
   g_autofree char *what = g_strdup_printf ("%s, %s, %s, %u columns", family->name,
-                                           td_interpolation_name (task->interpolation),
-                                           td_precision_name (task->precision), task->n_columns);
+                                           td_interpolation_names[task->interpolation],
+                                           td_precision_names[task->precision], task->n_columns);
 
   for (Data d = 0; d < N_DATA; d++) {
     if (d == ALTERNATING && family->reference)
@@ -209,7 +209,7 @@ report (const Largest *largest, const TdBackprojectFamily *family, TdInterpolati
   if (largest->any == 0)
     return; /* the device has no such family */
   g_test_message ("%s, %s: at the most %.2f of the bound, of filtered noise %.2f", family->name,
-                  td_interpolation_name (interpolation), largest->any, largest->filtered);
+                  td_interpolation_names[interpolation], largest->any, largest->filtered);
   if (is_tight (family, interpolation, device))
     g_assert_cmpfloat (largest->filtered, >, 0.1);
 }
@@ -331,7 +331,7 @@ test_texture (void)
     problem_init (&p, &one, i % 2, NULL);
     for (Data d = 0; d < N_DATA; d++) {
       play_texture (&p.task, p.sinograms[d], slice);
-      note (&largest, d, td_interpolation_name (i % 2),
+      note (&largest, d, td_interpolation_names[i % 2],
             td_truth_relative_rms (slice, p.truths[d], n),
             td_family_texture.error_bound (&p.task, td_device_info (host)));
     }
@@ -462,7 +462,7 @@ check_cone (const ConeShape *shape, TdDevice *device, Largest *largest)
         if ((*f)->unsupported (&task, p, td_device_info (device)))
           continue;
         g_autofree char *what = g_strdup_printf ("%s, %s, %u columns", (*f)->name,
-                                                 td_precision_name (p), task.n_columns);
+                                                 td_precision_names[p], task.n_columns);
         td_test_cone_slabs (&how, &task, projections, volume);
         note (largest, d, what, td_truth_relative_rms (volume, truth, voxels),
               td_cone_family_error_bound (*f, &task, p, td_device_info (device)));

@@ -284,7 +284,7 @@ test_kernels (gconstpointer data)
                                                      td_device_info (plan->devices->pdata[0]));
     td_lab_difference (volume.slices, truth, (gsize) volume.nx * volume.ny, &difference);
     g_test_message ("%s on %s, %s: %.2e, bound %.1e", recipe.family, recipe.devices,
-                    td_precision_name (recipe.precision), difference.relative_rms, bound);
+                    td_precision_names[recipe.precision], difference.relative_rms, bound);
     g_assert_cmpfloat (difference.relative_rms, <, bound);
     td_test_volume_clear (&volume);
     n++;

@@ -305,7 +305,7 @@ static void
 add (const char *what, const Case *c, GTestDataFunc function)
 {
   g_autofree char *path = g_strdup_printf (
-      "/pipeline/%s/%s/%s/%s/%g", c->device, what, td_filter_name (c->filter),
+      "/pipeline/%s/%s/%s/%s/%g", c->device, what, td_filter_names[c->filter],
       c->interpolation == TD_INTERPOLATION_LINEAR ? "linear" : "nearest", c->range_deg);
   g_test_add_data_func_full (path, g_memdup2 (c, sizeof *c), function, g_free);
 }

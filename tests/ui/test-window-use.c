@@ -455,7 +455,7 @@ static void
 test_labels (void)
 {
   g_autoptr (GPtrArray) titles = g_ptr_array_new_with_free_func (g_free);
-  const TdField *const tables[] = { td_recipe_fields (), td_scan_fields () };
+  const TdField *const tables[] = { td_recipe_fields, td_scan_fields };
   GtkWidget *details = td_open_dialog_new (GTK_WINDOW (td_test_window), NULL, NULL);
   GtkWidget *reconstruct = td_reconstruct_dialog_new (
       GTK_WINDOW (td_test_window), td_session_engine (td_test_session ()),

@@ -68,8 +68,8 @@ made_kinds (Made *made, TdAdvice *first)
   for (guint i = 0; i < list->len; i++) {
     const TdAdvice *advice = list->pdata[i];
     g_autofree char *text = td_message_text (advice->message, NULL);
-    td_test_pin ("%s: %s", td_advice_name (advice->kind), text);
-    g_string_append_printf (kinds, "%s%s", i ? " " : "", td_advice_name (advice->kind));
+    td_test_pin ("%s: %s", td_advice_names[advice->kind], text);
+    g_string_append_printf (kinds, "%s%s", i ? " " : "", td_advice_names[advice->kind]);
   }
   if (first && list->len) {
     *first = *(const TdAdvice *) list->pdata[0];

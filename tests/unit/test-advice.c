@@ -25,8 +25,8 @@ kinds_of (TdScan *scan, const TdRecipe *recipe)
   for (guint i = 0; i < list->len; i++) {
     const TdAdvice *advice = list->pdata[i];
     g_autofree char *text = td_message_text (advice->message, NULL);
-    td_test_pin ("%s: %s", td_advice_name (advice->kind), text);
-    g_string_append_printf (kinds, "%s%s", i ? " " : "", td_advice_name (advice->kind));
+    td_test_pin ("%s: %s", td_advice_names[advice->kind], text);
+    g_string_append_printf (kinds, "%s%s", i ? " " : "", td_advice_names[advice->kind]);
   }
   return g_string_free (kinds, FALSE);
 }
@@ -281,7 +281,7 @@ test_apply (void)
     g_autoptr (GError) error = NULL;
     TdRecipe recipe, again;
     td_recipe_init (&recipe);
-    td_test_pin ("%s", td_advice_name (kind));
+    td_test_pin ("%s", td_advice_names[kind]);
     g_assert_false (td_advice_is_followed (&advice, &recipe));
     g_assert_true (td_advice_apply (&advice, &recipe, &error));
     g_assert_no_error (error);

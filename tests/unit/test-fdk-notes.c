@@ -7,7 +7,7 @@
 #include "compute/engine/cone-scan.h"
 #include "compute/engine/engine-private.h"
 #include "compute/engine/fdk/fdk.h"
-#include "compute/engine/iterative/iterative-plan.h"
+#include "compute/engine/iterative/iterative.h"
 #include "compute/engine/job.h"
 #include "compute/methods/methods.h"
 #include "compute/recipe/field.h"

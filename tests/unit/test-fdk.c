@@ -6,7 +6,6 @@
 #include "compute/bench/cone-bench.h"
 #include "compute/device/device-api.h"
 #include "compute/engine/engine-private.h"
-#include "compute/engine/gathered.h"
 #include "dataset/random.h"
 #include "tests/common/devices.h"
 #include "tests/common/faulty.h"

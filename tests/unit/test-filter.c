@@ -14,7 +14,7 @@ test_names (void)
   td_recipe_init (&recipe);
   for (const char *const *name = td_filter_names; *name; name++, n++) {
     g_assert_true (td_recipe_set (&recipe, "filter", *name, NULL));
-    g_assert_cmpstr (td_filter_name (recipe.filter.kind), ==, *name);
+    g_assert_cmpstr (td_filter_names[recipe.filter.kind], ==, *name);
   }
   g_assert_cmpuint (n, ==, TD_FILTER_BUTTERWORTH + 1);
   g_assert_false (td_recipe_set (&recipe, "filter", "ramlak", NULL));

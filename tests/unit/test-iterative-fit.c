@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "compute/engine/engine-private.h"
-#include "compute/engine/iterative/iterative-plan.h"
+#include "compute/engine/iterative/iterative.h"
 #include "compute/engine/iterative/iterative-start.h"
 #include "compute/methods/methods.h"
 #include "dataset/scan-private.h"

@@ -44,7 +44,7 @@ make_speeds_alike (const TdRecipe *recipe)
 
   g_assert_no_error (error);
   for (guint i = 0; i < devices->len; i++) {
-    g_autofree char *key = g_strdup_printf ("%s %s", td_method_name (recipe->method),
+    g_autofree char *key = g_strdup_printf ("%s %s", td_method_names[recipe->method],
                                             td_device_info (devices->pdata[i])->name);
     for (double work = 1; work < 1e12; work *= 8)
       td_engine_set_rate (engine, key, work, work / 1e9);
@@ -69,7 +69,7 @@ check_same (TdScan *scan, const TdRecipe *recipe, const TdTestVolume *truth, dou
   const double off = td_test_difference (&volume, truth);
   g_test_message ("%s on %s: %.1e; device %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
                   " bytes, host %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT,
-                  td_method_name (recipe->method), recipe->devices, off,
+                  td_method_names[recipe->method], recipe->devices, off,
                   volume.result.device_peak_bytes, facts->device_bytes,
                   volume.result.host_peak_bytes, facts->host_bytes);
   g_assert_cmpfloat (off, <, bound);
@@ -224,7 +224,7 @@ test_shares (void)
     set_limits (&recipe, (guint64) ((16 << 20) * exp2 (-0.5 * step)));
     g_autoptr (GPtrArray) devices = td_engine_devices (engine, recipe.devices, &error);
     for (guint i = 0; i < 3; i++) {
-      g_autofree char *key = g_strdup_printf ("%s %s", td_method_name (recipe.method),
+      g_autofree char *key = g_strdup_printf ("%s %s", td_method_names[recipe.method],
                                               td_device_info (devices->pdata[i])->name);
       for (double work = 1; work < 1e12; work *= 8)
         td_engine_set_rate (engine, key, work, work / speeds[i]);

@@ -218,13 +218,13 @@ test_sums (void)
   td_job_slices_done (job, 3);
   g_assert_cmpuint (job->slices_done, ==, 5);
 
-  g_assert_false (td_job_keeps_spans (job));
+  g_assert_null (job->spans);
   td_job_add_span (job, "x", 1, 0, 1);
   g_assert_null (td_job_spans (job, &n));
   g_assert_cmpuint (n, ==, 0);
   job->started_us = 1000000;
   td_job_keep_spans (job);
-  g_assert_true (td_job_keeps_spans (job));
+  g_assert_nonnull (job->spans);
   td_job_add_span (job, "x", 3, 1500000, 4000000);
   const TdJobSpan *span = td_job_spans (job, &n);
   g_assert_cmpuint (n, ==, 1);
@@ -237,7 +237,7 @@ test_sums (void)
   td_job_set_precision (job, TD_PRECISION_HALF);
   g_assert_cmpstr (result->kernel, ==, "kernel");
   g_assert_cmpstr (result->family, ==, "in words");
-  g_assert_cmpstr (result->precision, ==, td_precision_name (TD_PRECISION_HALF));
+  g_assert_cmpstr (result->precision, ==, td_precision_names[TD_PRECISION_HALF]);
 }
 
 static void
@@ -316,7 +316,7 @@ test_late (void)
   td_job_spans (job, &n);
   g_assert_cmpuint (n, ==, 0);
   g_assert_cmpstr (job->result.family, ==, "told");
-  g_assert_cmpstr (job->result.precision, ==, td_precision_name (TD_PRECISION_SINGLE));
+  g_assert_cmpstr (job->result.precision, ==, td_precision_names[TD_PRECISION_SINGLE]);
 }
 
 /* ── Kernels that were built ── */
@@ -601,7 +601,12 @@ run_slices (TdJob *job, GCancellable *cancellable, GError **error)
 
     for (guint k = 0; k < count * n; k++)
       slices[k] = (float) (i + k / n + 1);
-    if (!td_job_emit (job, i, count, slices, free_slices, (gpointer) "mine", error))
+    const TdJobPortion portion = { .first = i,
+                                   .count = count,
+                                   .slices = slices,
+                                   .release = free_slices,
+                                   .user = (gpointer) "mine" };
+    if (!td_job_emit (job, &portion, error))
       return FALSE;
   }
   return TRUE;
@@ -798,7 +803,7 @@ test_early (void)
   g_autoptr (TdJob) job = td_job_new (plan);
 
   g_assert_false (td_job_ends_early (job));
-  g_assert_false (td_job_wants_estimate (job));
+  g_assert_null (job->estimate_sink);
   g_assert_false (job->keep_momentum);
   td_job_finish_early (job);
   td_job_keep_momentum (job);

@@ -9,6 +9,7 @@
 #include "compute/lab/lab-report.h"
 #include "compute/lab/lab-review.h"
 #include "compute/lab/lab-rows.h"
+#include "compute/lab/lab-truth.h"
 #include "compute/methods/methods.h"
 #include "compute/parallel/fourier-shape.h"
 #include "compute/row-blend.h"

@@ -81,13 +81,13 @@ test_options (void)
   TdRecipe recipe;
 
   td_recipe_init (&recipe);
-  for (const TdField *field = td_recipe_fields (); field->option; field++)
+  for (const TdField *field = td_recipe_fields; field->option; field++)
     for (guint i = 0; i < G_N_ELEMENTS (values); i++) {
       GError *error = NULL;
       td_recipe_set (&recipe, field->option, values[i], &error);
       marked_refused (error);
     }
-  for (const TdField *field = td_scan_fields (); field->option; field++)
+  for (const TdField *field = td_scan_fields; field->option; field++)
     for (guint i = 0; i < G_N_ELEMENTS (values); i++) {
       TdScanOptions options = { 0 };
       GError *error = NULL;

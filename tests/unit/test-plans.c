@@ -127,7 +127,7 @@ assert_plan_json (const TdPlan *plan)
   g_assert_cmpstr (json_object_get_string_member (object, "kernel"), ==, facts->family);
   g_assert_cmpstr (json_object_get_string_member (object, "units"), ==, facts->units);
   g_assert_cmpstr (json_object_get_string_member (object, "precision"), ==,
-                   td_precision_name (facts->precision));
+                   td_precision_names[facts->precision]);
   g_assert_cmpuint (json_array_get_length (json_object_get_array_member (object, "ways")), ==,
                     facts->n_ways);
   g_assert_true (json_node_equal (json_object_get_member (object, "recipe"), kept));

@@ -99,7 +99,7 @@ test_fields (void)
 
   td_recipe_init (&preset);
   g_autofree char *json = td_recipe_to_json (&preset);
-  for (const TdField *field = td_recipe_fields (); field->option; field++) {
+  for (const TdField *field = td_recipe_fields; field->option; field++) {
     td_test_pin ("%s", field->option);
     g_assert_true (g_hash_table_add (names, (gpointer) field->option));
     g_assert_true (td_recipe_field (field->option) == field);
@@ -122,7 +122,7 @@ test_fields (void)
       g_assert_true (td_recipe_equal (&recipe, &read));
     }
   }
-  for (const TdField *field = td_scan_fields (); field->option; field++) {
+  for (const TdField *field = td_scan_fields; field->option; field++) {
     g_assert_true (g_hash_table_add (names, (gpointer) field->option));
     g_assert_true (td_scan_field (field->option) == field);
   }

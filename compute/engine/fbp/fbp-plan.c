@@ -158,7 +158,7 @@ td_fbp_rate_key (TdDevice *device, const TdBackprojectFamily *family, TdInterpol
                  TdPrecision precision)
 {
   return g_strdup_printf ("fbp %s %s %s %s", td_device_info (device)->name, family->name,
-                          td_interpolation_name (interpolation), td_precision_name (precision));
+                          td_interpolation_names[interpolation], td_precision_names[precision]);
 }
 
 /* ── The field of view ── */

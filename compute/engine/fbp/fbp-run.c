@@ -455,7 +455,7 @@ fbp_worker_emit (Run *run, Slab *slab, GError **error)
     .release = release_slot,
     .user = emitted,
   };
-  const gboolean ok = td_job_emit_portion (run->job, &portion, error);
+  const gboolean ok = td_job_emit (run->job, &portion, error);
   td_monitor_lock (&run->monitor);
   run->unfinished--;
   td_monitor_release (&run->monitor);

@@ -141,7 +141,7 @@ td_fbp_list_ways (TdPlan *plan, GError **error)
     td_set_error (&problem, TD_ERROR_INVALID,
                   "The method \"%s\" does not compute in the precision \"%s\"; choose another one "
                   "({method}, {precision})",
-                  td_method_name (plan->asked.method), td_precision_name (plan->asked.precision));
+                  td_method_names[plan->asked.method], td_precision_names[plan->asked.precision]);
   if (fbp->ways->len == 0) {
     g_propagate_error (error, problem);
     return FALSE;
@@ -191,7 +191,7 @@ fbp_way_note (TdPlan *plan, const TdFbpWay *way)
                     "The kernel \"%s\" on %s computes in single precision: nothing here is faster "
                     "in the precision \"%s\", which was asked for.",
                     way->families[i]->name, td_device_info (plan->devices->pdata[i])->id,
-                    td_precision_name (plan->recipe.precision));
+                    td_precision_names[plan->recipe.precision]);
   if (way->method->family && strcmp (asked->family, "auto") != 0)
     td_plan_note (plan, "The Fourier method has kernels of its own: \"%s\" is not used.",
                   asked->family);

@@ -42,7 +42,7 @@ fdk_download_emit (TdFdkRun *run, TdRowRange slices, float *buffer, const TdStor
 
   if (counts)
     portion.stored_counts = *counts;
-  return td_job_emit_portion (run->job, &portion, error);
+  return td_job_emit (run->job, &portion, error);
 }
 
 /* ── Downloading ── */

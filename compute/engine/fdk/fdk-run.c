@@ -130,7 +130,7 @@ td_fdk_device_spans (TdFdkDevice *device, const char *stage, const GArray *event
             *to = g_array_index (events, TdEvent *, i + 1);
     double seconds, start = 0;
     if (!td_event_elapsed (from, to, &seconds, error)
-        || (td_job_keeps_spans (job) && !td_event_elapsed (device->origin, from, &start, error)))
+        || (job->spans && !td_event_elapsed (device->origin, from, &start, error)))
       return FALSE;
     *sum += seconds;
     td_job_add_span (job, stage, device->index, device->origin_us + (gint64) (start * 1e6),

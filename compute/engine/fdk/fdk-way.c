@@ -8,8 +8,6 @@
 #include <string.h>
 
 #include "compute/engine/engine-private.h"
-#include "dataset/error.h"
-
 #include "fdk-self-test.h"
 #include "fdk.h"
 

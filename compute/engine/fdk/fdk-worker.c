@@ -48,7 +48,7 @@ open_worker (TdFdkWorker *worker, GError **error)
   worker->queue = td_queue_new (device->device, error);
   if (!worker->queue)
     return FALSE;
-  if (td_job_keeps_spans (device->run->job)) {
+  if (device->run->job->spans) {
     /* Before it, since a busy machine may return from the wait much later than it ended. */
     device->origin_us = g_get_monotonic_time ();
     device->origin = td_event_record (worker->queue, error);

@@ -95,7 +95,7 @@ typedef struct {
 
 typedef struct {
   const TdFdkInput *input;
-  guint gathered; /* the plan's (gathered.h) */
+  guint gathered; /* the plan's (TdJobGathered) */
   TdFdkScheme scheme;
   TdFdkFit fit;
   TdFdkCut cut;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "iterative-plan.h"
+#include "iterative.h"
 
-#include "compute/engine/cone-note.h"
 #include "compute/engine/cone-scan.h"
 #include "compute/prepare/prepare.h"
 #include "compute/engine/engine-private.h"

@@ -10,7 +10,6 @@
 #include "compute/engine/job-private.h"
 #include "dataset/scan-spool.h"
 #include "iterative-momentum.h"
-#include "iterative-plan.h"
 #include "iterative-start.h"
 
 /* Shorter runs are not measured well enough to be remembered. */
@@ -191,13 +190,13 @@ iterative_show (Run *run, TdGroupVolume *volume, GError **error)
   const TdRayBox box
       = { { self->first[0], self->first[1], z }, { self->size[0], self->size[1], 1 } };
 
-  if (!td_job_wants_estimate (run->job))
+  if (!run->job->estimate_sink)
     return TRUE;
   g_autofree float *pixels
       = td_host_malloc ((guint64) self->size[0] * self->size[1] * sizeof (float), error);
   if (!pixels || !td_ray_group_give (run->group, volume, &box, pixels, run->cancellable, error))
     return FALSE;
-  td_job_give_estimate (run->job, slice, run->passes, pixels);
+  run->job->estimate_sink (slice, run->passes, pixels, run->job->estimate_user);
   return TRUE;
 }
 
@@ -343,7 +342,12 @@ iterative_give (Run *run, TdGroupVolume *volume, guint z, guint n, guint first, 
       return FALSE;
     }
     td_iterative_momentum_gave (run->momentum, out, (gsize) count * box.size[1] * box.size[0]);
-    if (!td_job_emit (run->job, first + done, count, out, iterative_release, device, error))
+    const TdJobPortion portion = { .first = first + done,
+                                   .count = count,
+                                   .slices = out,
+                                   .release = iterative_release,
+                                   .user = device };
+    if (!td_job_emit (run->job, &portion, error))
       return FALSE;
   }
   return TRUE;
