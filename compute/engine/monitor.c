@@ -41,6 +41,14 @@ td_monitor_wait (TdMonitor *monitor)
 }
 
 void
+td_monitor_set (TdMonitor *monitor, guint *figure, guint value)
+{
+  td_monitor_lock (monitor);
+  *figure = value;
+  td_monitor_release (monitor);
+}
+
+void
 td_monitor_put (TdMonitor *monitor, GQueue *queue, gpointer item)
 {
   td_monitor_lock (monitor);

@@ -22,6 +22,8 @@ void td_monitor_release (TdMonitor *monitor);
 /* Under the lock: blocks until another thread releases it. */
 void td_monitor_wait (TdMonitor *monitor);
 
+/* Sets a figure of the run, and wakes every thread that waits. */
+void td_monitor_set (TdMonitor *monitor, guint *figure, guint value);
 /* Appends @item to the queue, and wakes every thread that waits. */
 void td_monitor_put (TdMonitor *monitor, GQueue *queue, gpointer item);
 /* Blocks until the queue has an item, and takes it. NULL: @stopped (user), which is asked under the

@@ -130,14 +130,6 @@ fdk_filter_rows (Stage *stage, guint row, guint n, float *to, GError **error)
   return TRUE;
 }
 
-static void
-rows_done (TdFdkRun *run, guint end)
-{
-  td_monitor_lock (&run->monitor);
-  run->rows_done = end;
-  td_monitor_release (&run->monitor);
-}
-
 /* From now on the stage reads the views of its input. */
 static void
 stage_read_views (Stage *stage)
@@ -210,7 +202,7 @@ filter_from (TdFdkRun *run, TdDevice *device, guint step, guint *row, GError **e
     ok = !g_cancellable_set_error_if_cancelled (run->cancellable, error)
          && fdk_filter_rows (&stage, *row, n, run->projections, error);
     if (ok)
-      rows_done (run, *row += n);
+      td_monitor_set (&run->monitor, &run->rows_done, *row += n);
   }
   close_stage (&stage);
   g_autofree char *key = td_fdk_filter_rate_key (device);
@@ -326,9 +318,7 @@ td_fdk_gather_thread (gpointer data)
     ok = fdk_filter_await_room (run, first + n) && fdk_filter_take (run, first, n, passing, &error);
     if (!ok)
       break;
-    td_monitor_lock (&run->monitor);
-    run->views_done = first + n;
-    td_monitor_release (&run->monitor);
+    td_monitor_set (&run->monitor, &run->views_done, first + n);
   }
   if (error)
     td_fdk_fail (run, error);
@@ -338,11 +328,8 @@ td_fdk_gather_thread (gpointer data)
 void
 td_fdk_pass_views (TdFdkRun *run, const TdFdkBatch *batch)
 {
-  if (!td_fdk_passes_views (run->fdk))
-    return;
-  td_monitor_lock (&run->monitor);
-  run->views_passed = batch->first + batch->n;
-  td_monitor_release (&run->monitor);
+  if (td_fdk_passes_views (run->fdk))
+    td_monitor_set (&run->monitor, &run->views_passed, batch->first + batch->n);
 }
 
 /* ── Trying ── */
@@ -379,14 +366,12 @@ fdk_filter_candidates (const TdFdkRun *run)
   g_autoptr (TdDevice) host = td_plan_host (run->plan, NULL);
   const GPtrArray *all = run->plan->devices;
 
-  for (guint i = 0; run->fdk->scheme.filter_on_device && i < all->len; i++)
+  for (guint i = 0; i < all->len; i++)
     if (!td_device_info (all->pdata[i])->host_pointers)
       g_ptr_array_add (devices, td_device_ref (all->pdata[i]));
   if (host)
-    g_ptr_array_add (devices, g_steal_pointer (&host));
-  for (guint i = 0; !run->fdk->scheme.filter_on_device && i < all->len; i++)
-    if (!td_device_info (all->pdata[i])->host_pointers)
-      g_ptr_array_add (devices, td_device_ref (all->pdata[i]));
+    g_ptr_array_insert (devices, run->fdk->scheme.filter_on_device ? -1 : 0,
+                        g_steal_pointer (&host));
   return devices;
 }
 

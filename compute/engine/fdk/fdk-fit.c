@@ -281,24 +281,12 @@ fit_pinned (TdFdkPlan *fdk, guint n_devices, guint halvings, guint64 left)
 /* ── All together ── */
 
 static gboolean
-any_device (GPtrArray *devices, gboolean (*is) (const TdDeviceInfo *info))
+fdk_fit_has_host (const GPtrArray *devices)
 {
   for (guint i = 0; i < devices->len; i++)
-    if (is (td_device_info (devices->pdata[i])))
+    if (td_device_info (devices->pdata[i])->host_pointers)
       return TRUE;
   return FALSE;
-}
-
-static gboolean
-is_host (const TdDeviceInfo *info)
-{
-  return info->host_pointers;
-}
-
-static gboolean
-fdk_fit_is_cpu (const TdDeviceInfo *info)
-{
-  return info->kind == TD_DEVICE_CPU;
 }
 
 /* A batch's views are the layers of a texture where there is one. */
@@ -324,7 +312,7 @@ fdk_fit_wish (const TdPlan *plan, TdFdkPlan *fdk, const TdFdkAttempt *attempt)
 {
   const TdConeTask *task = &fdk->input->task;
   const guint nz = fdk->input->n_slices, n = plan->devices->len, n_rows = fdk->input->n_rows;
-  const gboolean any_cpu = any_device (plan->devices, fdk_fit_is_cpu);
+  gboolean any_cpu = FALSE;
   const guint64 row = td_fdk_filtered_bytes (fdk->input, 1);
   const guint64 chunk = fdk->fit.cached ? CHUNK_BYTES << (row > CHUNK_BYTES / 8)
                                         : reading_bytes (fdk, td_plan_host_budget (plan) / 8);
@@ -333,6 +321,7 @@ fdk_fit_wish (const TdPlan *plan, TdFdkPlan *fdk, const TdFdkAttempt *attempt)
   fdk->fit.least_slab = LEAST_SLAB;
   for (guint i = 0; i < n; i++) {
     const TdConeFamily *family = fdk->scheme.families[i];
+    any_cpu |= td_device_info (plan->devices->pdata[i])->kind == TD_DEVICE_CPU;
     fdk->fit.symmetric_views
         = MAX (fdk->fit.symmetric_views, family->symmetric_views (task, plan->recipe.precision));
     if (family->whole_slices)
@@ -420,7 +409,7 @@ count_bytes (const TdPlan *plan, TdFdkPlan *fdk)
   for (guint i = 0; i < devices->len; i++) {
     const guint64 bytes = td_fdk_device_bytes (plan, fdk, i);
     fit->device_bytes = MAX (fit->device_bytes, bytes);
-    fit->host_bytes += fdk_fit_is_cpu (td_device_info (devices->pdata[i])) ? bytes : 0;
+    fit->host_bytes += td_device_info (devices->pdata[i])->kind == TD_DEVICE_CPU ? bytes : 0;
   }
   fit->host_bytes += (fdk->scheme.spool == TD_CONE_SPOOL_MEMORY ? td_fdk_spool_bytes (fdk) : 0)
                      + td_fdk_spool_work_bytes (fdk) + fdk_fit_preparing_bytes (plan, fdk)
@@ -431,9 +420,8 @@ count_bytes (const TdPlan *plan, TdFdkPlan *fdk)
         += (fit->on_disk ? 0 : td_fdk_store_bytes (fdk))
            + td_fdk_chunk_bytes (fdk) * (fdk->gathered ? 2 : 1) /* rows in, and views out */
            + (td_fdk_holds (fdk) ? td_fdk_filtered_bytes (fdk->input, fit->filter_rows) : 0)
-           + (fdk->scheme.filter_on_device || any_device (plan->devices, is_host)
-                  ? 0
-                  : fit->filter_bytes);
+           + (fdk->scheme.filter_on_device || fdk_fit_has_host (plan->devices) ? 0
+                                                                               : fit->filter_bytes);
 }
 
 static gboolean
@@ -500,7 +488,7 @@ fit_place (const TdPlan *plan, TdFdkPlan *fdk, const TdFdkAttempt *attempt, FdkF
     if (!fit_device (plan, fdk, i, budget, error))
       return FALSE;
   }
-  if (!fdk->fit.cached && !fdk->scheme.filter_on_device && !any_device (plan->devices, is_host)
+  if (!fdk->fit.cached && !fdk->scheme.filter_on_device && !fdk_fit_has_host (plan->devices)
       && !fit_filter (plan, fdk, host, error))
     return FALSE;
   /* Slabs and chunks may be smaller now. */
@@ -520,7 +508,7 @@ td_fdk_fit (const TdPlan *plan, const TdFdkInput *input, const TdFdkScheme *sche
 
   attempt = attempt ? attempt : &first;
   fdk.fit.cached = scheme->filter_on_device && scheme->share == TD_SHARE_VOLUME
-                   && !any_device (plan->devices, is_host) && !plan->gathered;
+                   && !fdk_fit_has_host (plan->devices) && !plan->gathered;
   if (fdk.fit.cached)
     ok = fit_place (plan, &fdk, attempt, FDK_FIT_KEPT, NULL);
   if (!ok && plan->gathered && plan->gathered_parts == 1 && plan->devices->len == 1

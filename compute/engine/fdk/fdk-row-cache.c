@@ -25,8 +25,8 @@ struct TdFdkRowCache {
   TdEvent *before;   /* when the chunk was filtered whose memory the next one takes */
   TdHeldRows block;  /* files: many rows read at once; owned */
   GPtrArray *memory; /* TdBuffer, all that the chunks have had; owned */
-  GArray *events;    /* TdEvent *, pairs around the filter */
-  GArray *sends;     /* TdEvent *, pairs around what is sent */
+  GPtrArray *events; /* TdEvent, pairs around the filter */
+  GPtrArray *sends;  /* TdEvent, pairs around what is sent */
   double filtered_bytes;
   /* The downloading thread makes these while the first rows are sent. Then the filter is the
      feeding thread's, and the kernel the computing thread's. */
@@ -53,29 +53,11 @@ td_fdk_row_cache_new (TdFdkDevice *device)
   cache->device = device;
   cache->chunks = g_new0 (TdFdkChunk, fdk->fit.n_chunks);
   cache->memory = g_ptr_array_new_with_free_func ((GDestroyNotify) td_buffer_free);
-  cache->events = g_array_new (FALSE, FALSE, sizeof (TdEvent *));
-  cache->sends = g_array_new (FALSE, FALSE, sizeof (TdEvent *));
+  cache->events = td_fdk_events_new ();
+  cache->sends = td_fdk_events_new ();
   g_queue_init (&cache->idle);
   g_queue_init (&cache->raw);
   return cache;
-}
-
-static void
-row_cache_free_events (GArray *events)
-{
-  for (guint i = 0; i < events->len; i++)
-    td_event_free (g_array_index (events, TdEvent *, i));
-  g_array_unref (events);
-}
-
-static gboolean
-row_cache_record (TdQueue *queue, GArray *events, GError **error)
-{
-  TdEvent *event = td_event_record (queue, error);
-
-  if (event)
-    g_array_append_val (events, event);
-  return event != NULL;
 }
 
 void
@@ -90,8 +72,8 @@ td_fdk_row_cache_free (TdFdkRowCache *cache, gboolean sound)
   if (cache->queue)
     sound = td_queue_finish (cache->queue, NULL) && sound;
   td_fdk_ring_clear (&cache->ring, run->plan->engine, sound);
-  row_cache_free_events (cache->events);
-  row_cache_free_events (cache->sends);
+  g_ptr_array_unref (cache->events);
+  g_ptr_array_unref (cache->sends);
   for (guint i = 0; i < run->fdk->fit.n_chunks; i++) {
     td_event_free (cache->chunks[i].sent);
     td_event_free (cache->chunks[i].filtered);
@@ -311,9 +293,9 @@ send_chunk (TdFdkRowCache *cache, guint index, GError **error)
   gboolean ok = !used || !cache->passed || td_event_wait (cache->ring.queue, cache->passed, error);
   ok = ok && (!used || td_event_wait (cache->ring.queue, cache->before, error));
   td_monitor_unlock (&run->monitor);
-  if (!ok || !row_cache_record (cache->ring.queue, cache->sends, error)
+  if (!ok || !td_fdk_record (cache->ring.queue, cache->sends, error)
       || !td_fdk_ring_send (&cache->ring, chunk->data, 0, span.from.count * row, error)
-      || !row_cache_record (cache->ring.queue, cache->sends, error))
+      || !td_fdk_record (cache->ring.queue, cache->sends, error))
     return FALSE;
   chunk->sent = td_event_record (cache->ring.queue, error);
   if (!chunk->sent)
@@ -377,12 +359,12 @@ filter_chunk (TdFdkRowCache *cache, guint index, GError **error)
 
   td_preparation_set_counted (
       cache->preparation, td_fdk_count_rows (run, TD_FDK_BY_DEVICE (cache->device), span.made_of));
-  if (!td_event_wait (queue, chunk->sent, error) || !row_cache_record (queue, cache->events, error)
+  if (!td_event_wait (queue, chunk->sent, error) || !td_fdk_record (queue, cache->events, error)
       || !td_preparation_run (cache->preparation, queue, chunk->data, span.from.first,
                               span.from.count, run->cancellable, error)
       || (cache->filter
           && !td_fdk_filter_span (run->fdk->input, cache->filter, queue, chunk->data, &span, error))
-      || !row_cache_record (queue, cache->events, error))
+      || !td_fdk_record (queue, cache->events, error))
     return FALSE;
   TdEvent *filtered = td_event_record (queue, error);
   if (!filtered)

@@ -118,16 +118,31 @@ td_fdk_end_counting (TdFdkRun *run, guint who, gboolean told)
   td_monitor_unlock (&run->monitor);
 }
 
+GPtrArray *
+td_fdk_events_new (void)
+{
+  return g_ptr_array_new_with_free_func ((GDestroyNotify) td_event_free);
+}
+
 gboolean
-td_fdk_device_spans (TdFdkDevice *device, const char *stage, const GArray *events, double *sum,
+td_fdk_record (TdQueue *queue, GPtrArray *events, GError **error)
+{
+  TdEvent *event = td_event_record (queue, error);
+
+  if (event)
+    g_ptr_array_add (events, event);
+  return event != NULL;
+}
+
+gboolean
+td_fdk_device_spans (TdFdkDevice *device, const char *stage, const GPtrArray *events, double *sum,
                      GError **error)
 {
   TdJob *job = device->run->job;
 
   *sum = 0;
   for (guint i = 0; i + 1 < events->len; i += 2) {
-    TdEvent *from = g_array_index (events, TdEvent *, i),
-            *to = g_array_index (events, TdEvent *, i + 1);
+    TdEvent *from = events->pdata[i], *to = events->pdata[i + 1];
     double seconds, start = 0;
     if (!td_event_elapsed (from, to, &seconds, error)
         || (job->spans && !td_event_elapsed (device->origin, from, &start, error)))
@@ -144,9 +159,7 @@ td_fdk_device_spans (TdFdkDevice *device, const char *stage, const GArray *event
 static void
 fdk_part_free (TdFdkPart *part)
 {
-  for (guint i = 0; i < part->events->len; i++)
-    td_event_free (g_array_index (part->events, TdEvent *, i));
-  g_array_unref (part->events);
+  g_ptr_array_unref (part->events);
   g_array_unref (part->batches);
   td_event_free (part->computed);
   g_free (part);
@@ -159,7 +172,7 @@ fdk_work_open_part (TdFdkDevice *device, guint slab)
 
   part->slab = slab;
   part->batches = g_array_new (FALSE, FALSE, sizeof (guint));
-  part->events = g_array_new (FALSE, FALSE, sizeof (TdEvent *));
+  part->events = td_fdk_events_new ();
   g_ptr_array_add (device->open, part);
   return part;
 }
@@ -550,34 +563,15 @@ thread_ends (TdFdkDevice *device)
     close_device (device);
 }
 
-static void
-thread_body (TdFdkDevice *device, gboolean (*body) (TdFdkDevice *device, GError **error))
+static gpointer
+fdk_thread_run (gpointer user)
 {
+  const TdFdkThread *self = user;
   GError *error = NULL;
 
-  if (!body (device, &error) && error)
-    device_fail (device, error);
-  thread_ends (device);
-}
-
-static gpointer
-compute_thread (gpointer device)
-{
-  thread_body (device, td_fdk_compute);
-  return NULL;
-}
-
-static gpointer
-download_thread (gpointer device)
-{
-  thread_body (device, td_fdk_download);
-  return NULL;
-}
-
-static gpointer
-feed_thread (gpointer device)
-{
-  thread_body (device, td_fdk_row_cache_feed);
+  if (!self->body (self->device, &error) && error)
+    device_fail (self->device, error);
+  thread_ends (self->device);
   return NULL;
 }
 
@@ -585,13 +579,17 @@ feed_thread (gpointer device)
 static void
 device_start (TdFdkDevice *device)
 {
-  static const GThreadFunc bodies[] = { compute_thread, download_thread, feed_thread };
+  gboolean (*const bodies[]) (TdFdkDevice * device, GError * *error)
+      = { td_fdk_compute, td_fdk_download, td_fdk_row_cache_feed };
   const guint n = device->running = device->cache ? 3 : 2;
 
   for (guint i = 0; i < n; i++) {
+    TdFdkThread *self = &device->threads[i];
     GError *error = NULL;
-    device->threads[i] = td_thread_start ("fdk-device", bodies[i], device, &error);
-    if (device->threads[i])
+    self->device = device;
+    self->body = bodies[i];
+    self->thread = td_thread_start ("fdk-device", fdk_thread_run, self, &error);
+    if (self->thread)
       continue;
     td_fdk_fail (device->run, error);
     thread_ends (device);
@@ -806,8 +804,8 @@ fdk_run_threads (TdFdkRun *run)
   td_monitor_unlock (&run->monitor);
   for (guint i = 0; i < run->n_devices; i++)
     for (guint t = 0; t < G_N_ELEMENTS (run->devices[i].threads); t++)
-      if (run->devices[i].threads[t])
-        g_thread_join (run->devices[i].threads[t]);
+      if (run->devices[i].threads[t].thread)
+        g_thread_join (run->devices[i].threads[t].thread);
   if (filter)
     g_thread_join (filter);
   if (gather)

@@ -65,9 +65,9 @@ typedef struct {
 /* What one device adds to one slab: all batches, or those that it took. */
 typedef struct {
   guint slab;
-  GArray *batches;  /* guint, taken so far */
-  TdBuffer *volume; /* the device's; NULL before the first batch */
-  GArray *events;   /* TdEvent *, pairs around every call of the projector */
+  GArray *batches;   /* guint, taken so far */
+  TdBuffer *volume;  /* the device's; NULL before the first batch */
+  GPtrArray *events; /* TdEvent, pairs around every call of the projector */
   TdEvent *computed;
   double updates; /* reported so far */
 } TdFdkPart;
@@ -117,6 +117,13 @@ struct TdFdkRun {
   TdFdkDevice *failed; /* whose error that is, if another attempt may get around it */
 };
 
+/* One of a device's threads. Its body gives FALSE without @error: the device was stopped. */
+typedef struct {
+  TdFdkDevice *device;
+  gboolean (*body) (TdFdkDevice *device, GError **error);
+  GThread *thread;
+} TdFdkThread;
+
 struct TdFdkDevice {
   TdFdkRun *run;
   TdDevice *device;
@@ -124,7 +131,7 @@ struct TdFdkDevice {
   guint index;
   TdFdkWorker *worker;
   TdFdkRowCache *cache; /* NULL: host */
-  GThread *threads[3];
+  TdFdkThread threads[3];
   TdQueue *download;       /* the downloading thread's, as the next two */
   TdStoredSamples *stored; /* makes samples of slices; NULL: they come down as floats */
   guint32 *stored_counts;
@@ -143,8 +150,11 @@ struct TdFdkDevice {
 /* The first error ends the attempt for all devices. Takes @error. */
 void td_fdk_fail (TdFdkRun *run, GError *error);
 /* Seconds between pairs of events that have passed, each a span of the job. */
-gboolean td_fdk_device_spans (TdFdkDevice *device, const char *stage, const GArray *events,
+gboolean td_fdk_device_spans (TdFdkDevice *device, const char *stage, const GPtrArray *events,
                               double *sum, GError **error);
+/* Such events, and the next of them. */
+GPtrArray *td_fdk_events_new (void);
+gboolean td_fdk_record (TdQueue *queue, GPtrArray *events, GError **error);
 /* Under the lock. For td_monitor_get(): @device is a TdFdkDevice. */
 gboolean td_fdk_device_stopped (gconstpointer device);
 void td_fdk_run_unref (TdFdkRun *run);
@@ -209,7 +219,7 @@ gboolean td_fdk_row_cache_passed (TdFdkRowCache *cache, TdQueue *queue, GError *
 
 /* So many bands of rows of voxels (TdJobTurns) are computed one after the other; 1: all at once. */
 guint td_fdk_bands (const TdFdkDevice *device);
-/* The threads' bodies, each in its file. FALSE without @error: the device was stopped. */
+/* The threads' bodies, each in its file. */
 gboolean td_fdk_compute (TdFdkDevice *device, GError **error);
 gboolean td_fdk_download (TdFdkDevice *device, GError **error);
 gboolean td_fdk_row_cache_feed (TdFdkDevice *device, GError **error);

@@ -251,16 +251,6 @@ fdk_worker_take_volume (TdFdkDevice *device, TdFdkPart *part)
   return part->volume != NULL;
 }
 
-static gboolean
-fdk_worker_record (TdFdkPart *part, TdQueue *queue, GError **error)
-{
-  TdEvent *event = td_event_record (queue, error);
-
-  if (event)
-    g_array_append_val (part->events, event);
-  return event != NULL;
-}
-
 /* @band: count 0: all. */
 static gboolean
 fdk_worker_project (TdFdkWorker *worker, TdFdkPart *part, const TdFdkBatch *batch, guint slot,
@@ -279,10 +269,10 @@ fdk_worker_project (TdFdkWorker *worker, TdFdkPart *part, const TdFdkBatch *batc
 
   for (guint i = 0; i < batch->n; i++)
     worker->views[i] = td_fdk_batch_view (batch, i);
-  return fdk_worker_record (part, worker->queue, error)
+  return td_fdk_record (worker->queue, part->events, error)
          && td_cone_projector_add (worker->projector, worker->queue, &views, &slab,
                                    run->cancellable, error)
-         && fdk_worker_record (part, worker->queue, error);
+         && td_fdk_record (worker->queue, part->events, error);
 }
 
 /* The device is the host, and the batch has all views (TdPlanFacts.bands). So the processes before
@@ -384,10 +374,9 @@ hand_over (TdFdkWorker *worker, TdFdkPart *part, GError **error)
 static gboolean
 fdk_worker_stopped (TdFdkDevice *device)
 {
-  td_monitor_lock (&device->run->monitor);
-  const gboolean is = td_fdk_device_stopped (device);
-  td_monitor_unlock (&device->run->monitor);
-  return is;
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&device->run->monitor.lock);
+
+  return td_fdk_device_stopped (device);
 }
 
 static gboolean
