@@ -3,6 +3,7 @@
 
 #include <fftw3.h>
 #include <math.h>
+#include <string.h>
 
 #include "compute/device/host-fft.h"
 #include "compute/device/host-scratch.h"
@@ -10,7 +11,7 @@
 
 #define LEAST_SIDE 16
 #define EDGE 0.1 /* of the radius */
-#define COLUMNS_AT_ONCE 8
+#define LINES_AT_ONCE 8
 
 /* Both pictures are one complex plane: a + i b. */
 typedef struct {
@@ -18,6 +19,7 @@ typedef struct {
   fftw_plan plan;
   TdHostScratch *scratch;
   fftw_complex *plane; /* [n][n] */
+  gsize apart, step;   /* from one line to be transformed to the next, and within it */
 } Plane;
 
 static void
@@ -28,44 +30,22 @@ frc_plane_clear (Plane *plane)
   fftw_free (plane->plane);
 }
 
+/* A few neighbouring lines, which share cache lines where they are columns. */
 static void
-frc_transform_row (guint row, gpointer user)
+frc_transform_lines (guint index, gpointer user)
 {
   const Plane *plane = user;
+  const guint n = plane->n, end = MIN ((index + 1) * LINES_AT_ONCE, n);
   const TdHostPieces pieces = td_host_scratch_take (plane->scratch);
-  fftw_complex *line = pieces.from, *to = pieces.to;
-  fftw_complex *values = plane->plane + (gsize) row * plane->n;
+  fftw_complex *from = pieces.from, *to = pieces.to;
 
-  for (guint i = 0; i < plane->n; i++) {
-    line[i][0] = values[i][0];
-    line[i][1] = values[i][1];
-  }
-  fftw_execute_dft (plane->plan, line, to);
-  for (guint i = 0; i < plane->n; i++) {
-    values[i][0] = to[i][0];
-    values[i][1] = to[i][1];
-  }
-  td_host_scratch_give (plane->scratch, &pieces);
-}
-
-static void
-frc_transform_columns (guint index, gpointer user)
-{
-  const Plane *plane = user;
-  const guint n = plane->n;
-  const TdHostPieces pieces = td_host_scratch_take (plane->scratch);
-  fftw_complex *line = pieces.from, *to = pieces.to;
-
-  for (guint x = index * COLUMNS_AT_ONCE; x < MIN ((index + 1) * COLUMNS_AT_ONCE, n); x++) {
-    for (guint y = 0; y < n; y++) {
-      line[y][0] = plane->plane[(gsize) y * n + x][0];
-      line[y][1] = plane->plane[(gsize) y * n + x][1];
-    }
-    fftw_execute_dft (plane->plan, line, to);
-    for (guint y = 0; y < n; y++) {
-      plane->plane[(gsize) y * n + x][0] = to[y][0];
-      plane->plane[(gsize) y * n + x][1] = to[y][1];
-    }
+  for (guint line = index * LINES_AT_ONCE; line < end; line++) {
+    fftw_complex *values = plane->plane + line * plane->apart;
+    for (guint i = 0; i < n; i++)
+      memcpy (from[i], values[i * plane->step], sizeof *from);
+    fftw_execute_dft (plane->plan, from, to);
+    for (guint i = 0; i < n; i++)
+      memcpy (values[i * plane->step], to[i], sizeof *to);
   }
   td_host_scratch_give (plane->scratch, &pieces);
 }
@@ -189,8 +169,11 @@ td_lab_frc_new (const float *a, const float *b, guint nx, guint ny)
     return NULL;
   }
   frc_fill (&plane, a, b, nx, (gsize) ((ny - n) / 2) * nx + (nx - n) / 2);
-  td_parallel_for (n, frc_transform_row, &plane);
-  td_parallel_for ((n + COLUMNS_AT_ONCE - 1) / COLUMNS_AT_ONCE, frc_transform_columns, &plane);
+  for (guint columns = 0; columns < 2; columns++) {
+    plane.apart = columns ? 1 : n;
+    plane.step = columns ? n : 1;
+    td_parallel_for ((n + LINES_AT_ONCE - 1) / LINES_AT_ONCE, frc_transform_lines, &plane);
+  }
 
   TdLabFrc *frc = g_new0 (TdLabFrc, 1);
   g_atomic_ref_count_init (&frc->references);

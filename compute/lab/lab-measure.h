@@ -31,6 +31,11 @@ typedef struct {
   double x0, y0, x1, y1;
 } TdLabLine;
 
+typedef struct {
+  const float *pixels;
+  guint nx, ny;
+} TdLabPicture;
+
 /* Samples a pixel's width apart, 2 at least. */
 guint td_lab_profile_length (const TdLabLine *line);
 /* Values at n samples, evenly from end to end, interpolated linearly between pixels; NAN outside

@@ -67,6 +67,31 @@ td_lab_plot_colour (int index)
   return index < 0 ? 0x000000 : colours[index % G_N_ELEMENTS (colours)];
 }
 
+TdLabSeries *
+td_lab_plot_add_profile (TdLabPlot *plot, const char *name, int index, const TdLabPicture *picture,
+                         const TdLabLine *line)
+{
+  const guint n = td_lab_profile_length (line);
+  const double length = hypot (line->x1 - line->x0, line->y1 - line->y0);
+  TdLabSeries *series = td_lab_plot_add (plot, name, td_lab_plot_colour (index), n);
+
+  td_lab_profile (picture->pixels, picture->nx, picture->ny, line, n, series->y);
+  for (guint i = 0; i < n; i++)
+    series->x[i] = length * i / (n - 1);
+  return series;
+}
+
+void
+td_lab_series_differ (TdLabSeries *series, const TdLabPicture *picture, const TdLabLine *line)
+{
+  g_autofree double *values = g_new (double, series->n);
+
+  if (picture->pixels)
+    td_lab_profile (picture->pixels, picture->nx, picture->ny, line, series->n, values);
+  for (guint i = 0; i < series->n; i++)
+    series->y[i] = picture->pixels ? fabs (series->y[i] - values[i]) : NAN;
+}
+
 static gboolean
 lab_plot_shows (double value, gboolean logarithmic)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <glib.h>
+#include "lab-measure.h"
 
 /**
  * TdLabPlot: curves or dots over one pair of axes, for the window to draw and for an SVG file.
@@ -32,6 +32,12 @@ void td_lab_plot_unref (TdLabPlot *plot);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdLabPlot, td_lab_plot_unref)
 /* The series' places for n points, to be filled. It belongs to the plot. */
 TdLabSeries *td_lab_plot_add (TdLabPlot *plot, const char *name, guint32 colour, guint n);
+/* A picture's values along the line, over pixels from its first end; @index: of the colour. */
+TdLabSeries *td_lab_plot_add_profile (TdLabPlot *plot, const char *name, int index,
+                                      const TdLabPicture *picture, const TdLabLine *line);
+/* The profile becomes its absolute difference from @picture's along the same line. Without pixels
+   there is none. */
+void td_lab_series_differ (TdLabSeries *series, const TdLabPicture *picture, const TdLabLine *line);
 /* Of variant @index; -1: of the reference. Told apart by colour-blind people too (Okabe and Ito,
    2008, and darker ones). */
 guint32 td_lab_plot_colour (int index);

@@ -24,17 +24,13 @@ lab_report_outcome (const TdLabResult *result, int index)
 }
 
 static TdLabSeries *
-lab_report_add_profile (TdLabPlot *plot, const char *name, int index, const TdLabOutcome *outcome,
-                        const TdLabLine *line)
+lab_report_add_profile (TdLabPlot *plot, const TdLab *lab, const TdLabResult *result, int index)
 {
-  const guint n = td_lab_profile_length (line);
-  const double length = hypot (line->x1 - line->x0, line->y1 - line->y0);
-  TdLabSeries *series = td_lab_plot_add (plot, name, td_lab_plot_colour (index), n);
+  const TdLabOutcome *outcome = lab_report_outcome (result, index);
+  const TdLabPicture picture = { outcome->pixels, outcome->nx, outcome->ny };
 
-  td_lab_profile (outcome->pixels, outcome->nx, outcome->ny, line, n, series->y);
-  for (guint i = 0; i < n; i++)
-    series->x[i] = n > 1 ? length * i / (n - 1) : 0;
-  return series;
+  return td_lab_plot_add_profile (plot, lab_report_name (lab, index), index, &picture,
+                                  &result->line);
 }
 
 TdLabPlot *
@@ -42,11 +38,9 @@ td_lab_plot_profile (const TdLab *lab, const TdLabResult *result)
 {
   TdLabPlot *plot = td_lab_plot_new ("Profile", N_ ("pixels along the line"), N_ ("value"));
 
-  for (int i = -1; i < (int) result->n; i++) {
-    const TdLabOutcome *outcome = lab_report_outcome (result, i);
-    if (outcome)
-      lab_report_add_profile (plot, lab_report_name (lab, i), i, outcome, &result->line);
-  }
+  for (int i = -1; i < (int) result->n; i++)
+    if (lab_report_outcome (result, i))
+      lab_report_add_profile (plot, lab, result, i);
   td_lab_plot_fit (plot);
   return plot;
 }
@@ -77,12 +71,8 @@ td_lab_plot_differences (const TdLab *lab, const TdLabResult *result)
     const TdLabOutcome *outcome = lab_report_outcome (result, i);
     if (!outcome || !outcome->compared || i == result->against)
       continue;
-    TdLabSeries *series
-        = lab_report_add_profile (plot, lab_report_name (lab, i), i, outcome, &result->line);
-    g_autofree double *values = g_new (double, series->n);
-    td_lab_profile (against->pixels, against->nx, against->ny, &result->line, series->n, values);
-    for (guint k = 0; k < series->n; k++)
-      series->y[k] = fabs (series->y[k] - values[k]);
+    const TdLabPicture picture = { against->pixels, against->nx, against->ny };
+    td_lab_series_differ (lab_report_add_profile (plot, lab, result, i), &picture, &result->line);
   }
   if (result->noise > 0)
     lab_report_add_level (plot, N_ ("the data's noise"), length, result->noise);

@@ -70,21 +70,13 @@ typedef struct {
 } Telling;
 
 static void
-lab_review_on_scan (const TdLabResult *result, double fraction, gpointer user)
+lab_review_tell (const TdLabResult *result, double fraction, gpointer user)
 {
   const Telling *telling = user;
+  const TdLabResult *scan = telling->review->scan; /* NULL: it is what runs */
 
   if (telling->show)
-    telling->show (result, fraction / 2, telling->user);
-}
-
-static void
-lab_review_on_phantom (const TdLabResult *result, double fraction, gpointer user)
-{
-  const Telling *telling = user;
-
-  if (telling->show)
-    telling->show (telling->review->scan, 0.5 + fraction / 2, telling->user);
+    telling->show (scan ? scan : result, (scan ? 0.5 : 0) + fraction / 2, telling->user);
 }
 
 static gboolean
@@ -98,8 +90,7 @@ lab_review_run_phantom (TdLabReview *review, TdEngine *engine, TdScan *scan, Tel
   g_autoptr (TdScan) phantom = lab ? td_phantom_scan_new (&spec, error) : NULL;
   if (!phantom)
     return FALSE;
-  review->phantom
-      = td_lab_run (lab, engine, phantom, lab_review_on_phantom, telling, cancellable, error);
+  review->phantom = td_lab_run (lab, engine, phantom, lab_review_tell, telling, cancellable, error);
   if (!review->phantom)
     return FALSE;
   const TdLabOutcome *any = td_lab_against (review->phantom);
@@ -129,7 +120,7 @@ td_lab_review_run (const TdLab *lab, TdEngine *engine, TdScan *scan, TdLabShow s
   g_autoptr (TdLabReview) review = g_new0 (TdLabReview, 1);
   review->lab = td_lab_copy (lab);
   Telling telling = { review, show, user };
-  review->scan = td_lab_run (lab, engine, scan, lab_review_on_scan, &telling, cancellable, error);
+  review->scan = td_lab_run (lab, engine, scan, lab_review_tell, &telling, cancellable, error);
   if (!review->scan || !lab_review_run_phantom (review, engine, scan, &telling, cancellable, error))
     return NULL;
   return g_steal_pointer (&review);
@@ -168,29 +159,6 @@ static const Figure figures[] = {
     LINEAR },
 };
 
-typedef struct {
-  const float *pixels;
-  guint nx, ny;
-  const TdLabLine *line;
-} Source;
-
-static void
-lab_review_add_curve (TdLabPlot *plot, const char *name, guint32 colour, const Source *source,
-                      const double *from)
-{
-  const TdLabLine *line = source->line;
-  const guint n = td_lab_profile_length (line);
-  const double step = hypot (line->x1 - line->x0, line->y1 - line->y0) / (n - 1);
-  TdLabSeries *series = td_lab_plot_add (plot, name, colour, n);
-
-  td_lab_profile (source->pixels, source->nx, source->ny, line, n, series->y);
-  for (guint i = 0; i < n; i++) {
-    series->x[i] = step * i;
-    if (from)
-      series->y[i] = fabs (series->y[i] - from[i]);
-  }
-}
-
 /* The profile above, the difference below. */
 static void
 lab_review_draw (const TdLabReview *review, const Figure *figure, TdLabPlot **above,
@@ -199,21 +167,16 @@ lab_review_draw (const TdLabReview *review, const Figure *figure, TdLabPlot **ab
   const TdLabResult *result = figure->phantom ? review->phantom : review->scan;
   const TdLabOutcome *any = td_lab_against (result);
   const TdLabOutcome *from = figure->from >= 0 ? result->outcomes[figure->from] : NULL;
-  Source source = { from ? from->pixels : review->truth, any->nx, any->ny, &result->line };
-  const guint n = td_lab_profile_length (source.line);
-  g_autofree double *values = g_new (double, n);
+  const TdLabPicture taken = { from ? from->pixels : review->truth, any->nx, any->ny };
+  const TdLabLine *line = &result->line;
 
   *above = td_lab_plot_new (figure->title, N_ ("pixels along the line"), N_ ("value"));
   *below = td_lab_plot_new (figure->from < 0       ? N_ ("Absolute difference from the phantom")
                             : figure->n_shown == 2 ? N_ ("Absolute difference of the two")
                                                    : N_ ("Absolute difference from linear"),
                             N_ ("pixels along the line"), N_ ("|difference|"));
-  for (guint i = 0; i < n; i++)
-    values[i] = NAN; /* what is not there has no difference */
-  if (source.pixels)
-    td_lab_profile (source.pixels, source.nx, source.ny, source.line, n, values);
   if (figure->from < 0)
-    lab_review_add_curve (*above, "phantom", td_lab_plot_colour (-1), &source, NULL);
+    td_lab_plot_add_profile (*above, "phantom", -1, &taken, line);
   for (guint i = 0; i < figure->n_shown; i++) {
     const guint shown = figure->shown[i];
     const TdLabOutcome *outcome = result->outcomes[shown];
@@ -222,10 +185,11 @@ lab_review_draw (const TdLabReview *review, const Figure *figure, TdLabPlot **ab
         = g_strdup_printf ("%s%s", variant->name, outcome->emulated ? " (emulated)" : "");
     if (!outcome->pixels)
       continue;
-    source.pixels = outcome->pixels;
-    lab_review_add_curve (*above, name, td_lab_plot_colour ((int) shown), &source, NULL);
+    const TdLabPicture picture = { outcome->pixels, any->nx, any->ny };
+    td_lab_plot_add_profile (*above, name, (int) shown, &picture, line);
     if ((int) shown != figure->from)
-      lab_review_add_curve (*below, name, td_lab_plot_colour ((int) shown), &source, values);
+      td_lab_series_differ (td_lab_plot_add_profile (*below, name, (int) shown, &picture, line),
+                            &taken, line);
   }
   td_lab_plot_fit (*above);
   td_lab_plot_fit (*below);

@@ -54,12 +54,6 @@ td_lab_rows_wanted (const TdPlan *plan, TdRecipe *rows)
     memcpy (rows->region, from->region, sizeof rows->region);
 }
 
-gboolean
-td_lab_rows_serve (const TdLabRows *rows, const TdRecipe *wanted)
-{
-  return td_recipe_equal (&rows->recipe, wanted);
-}
-
 const float *
 td_lab_rows_data (const TdLabRows *rows)
 {

@@ -18,8 +18,6 @@ void td_lab_rows_free (TdLabRows *rows); /* NULL is allowed */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdLabRows, td_lab_rows_free)
 /* What @plan wants of rows: plans with equal ones share them. */
 void td_lab_rows_wanted (const TdPlan *plan, TdRecipe *wanted);
-/* Whether a plan that wants @wanted wants these rows. */
-gboolean td_lab_rows_serve (const TdLabRows *rows, const TdRecipe *wanted);
 /* As td_lab_truth() takes them. */
 const float *td_lab_rows_data (const TdLabRows *rows);
 

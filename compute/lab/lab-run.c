@@ -33,10 +33,9 @@ typedef struct {
   TdPlan *plans[TD_LAB_MOST]; /* of the variants; NULL: none could be made */
   TdPlan *base_plan;          /* the reference's */
   Emulation emulations[TD_LAB_MOST];
-  GPtrArray *rows;    /* TdLabRows, one a preparation */
-  GPtrArray *refused; /* Refused: those that could not be made are not tried again */
-  GPtrArray *truths;  /* Known, one a recipe in double precision */
-  double *against;    /* [ny][nx] */
+  GPtrArray *tried;  /* Tried, one a preparation */
+  GPtrArray *truths; /* Known, one a recipe in double precision */
+  double *against;   /* [ny][nx] */
   guint steps_done, n_steps;
 } Run;
 
@@ -45,10 +44,12 @@ typedef struct {
   double *slice;
 } Known;
 
+/* Rows that were wanted. What could not be made is not tried again. */
 typedef struct {
   TdRecipe wanted; /* td_lab_rows_wanted() */
+  TdLabRows *rows; /* NULL: why not */
   GError *error;
-} Refused;
+} Tried;
 
 /* ── Pixels ── */
 
@@ -318,44 +319,41 @@ lab_step (Run *run, GError **error)
 /* ── Double precision ── */
 
 static void
-lab_refused_free (gpointer data)
+lab_tried_free (gpointer data)
 {
-  Refused *refused = data;
+  Tried *tried = data;
 
-  g_error_free (refused->error);
-  g_free (refused);
+  td_lab_rows_free (tried->rows);
+  g_clear_error (&tried->error);
+  g_free (tried);
+}
+
+static Tried *
+lab_find_tried (const Run *run, const TdRecipe *wanted)
+{
+  for (guint i = 0; i < run->tried->len; i++)
+    if (td_recipe_equal (&((Tried *) run->tried->pdata[i])->wanted, wanted))
+      return run->tried->pdata[i];
+  return NULL;
 }
 
 /* (transfer none) NULL with @error: none could be made. */
 static TdLabRows *
 lab_rows (Run *run, const TdPlan *plan, GError **error)
 {
-  g_autoptr (GError) local = NULL;
   TdRecipe wanted;
 
   td_lab_rows_wanted (plan, &wanted);
-  for (guint i = 0; i < run->refused->len; i++) {
-    const Refused *refused = run->refused->pdata[i];
-    if (td_recipe_equal (&refused->wanted, &wanted)) {
-      g_propagate_error (error, g_error_copy (refused->error));
-      return NULL;
-    }
+  Tried *tried = lab_find_tried (run, &wanted);
+  if (!tried) {
+    tried = g_new0 (Tried, 1);
+    tried->wanted = wanted;
+    tried->rows = td_lab_rows_new (plan, run->engine, run->scan, run->cancellable, &tried->error);
+    g_ptr_array_add (run->tried, tried);
   }
-  for (guint i = 0; i < run->rows->len; i++)
-    if (td_lab_rows_serve (run->rows->pdata[i], &wanted))
-      return run->rows->pdata[i];
-  TdLabRows *rows = td_lab_rows_new (plan, run->engine, run->scan, run->cancellable, &local);
-  if (rows) {
-    g_ptr_array_add (run->rows, rows);
-    return rows;
-  }
-  if (!g_error_matches (local, G_IO_ERROR, G_IO_ERROR_CANCELLED)) {
-    Refused *refused = g_new (Refused, 1);
-    *refused = (Refused) { wanted, g_error_copy (local) };
-    g_ptr_array_add (run->refused, refused);
-  }
-  g_propagate_error (error, g_steal_pointer (&local));
-  return NULL;
+  if (!tried->rows)
+    g_propagate_error (error, g_error_copy (tried->error));
+  return tried->rows;
 }
 
 static void
@@ -909,8 +907,7 @@ td_lab_run (const TdLab *lab, TdEngine *engine, TdScan *scan, TdLabShow show, gp
   run.result->against = -2;
   run.result->noise = NAN;
   run.result->line = lab->line;
-  run.rows = g_ptr_array_new_with_free_func ((GDestroyNotify) td_lab_rows_free);
-  run.refused = g_ptr_array_new_with_free_func (lab_refused_free);
+  run.tried = g_ptr_array_new_with_free_func (lab_tried_free);
   run.truths = g_ptr_array_new_with_free_func (lab_known_free);
   const gboolean done = lab_make_pictures (&run, error) && lab_has_picture (&run, TRUE, error)
                         && lab_make_doubles (&run, error) && lab_measure_all (&run, error);
@@ -919,8 +916,7 @@ td_lab_run (const TdLab *lab, TdEngine *engine, TdScan *scan, TdLabShow show, gp
     g_clear_pointer (&run.emulations[i].plan, td_plan_unref);
   }
   g_clear_pointer (&run.base_plan, td_plan_unref);
-  g_ptr_array_unref (run.rows);
-  g_ptr_array_unref (run.refused);
+  g_ptr_array_unref (run.tried);
   g_ptr_array_unref (run.truths);
   g_free (run.against);
   if (!done)
