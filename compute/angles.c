@@ -16,28 +16,23 @@
 /* Directions closer than this part of the even spacing are one. */
 #define SAME 0.01
 
-typedef struct {
-  double angle; /* 0 <= angle < period */
-  guint view;
-} Direction;
-
 static int
 angles_compare_directions (const void *a, const void *b)
 {
-  double x = ((const Direction *) a)->angle, y = ((const Direction *) b)->angle;
+  double x = ((const TdDirection *) a)->angle, y = ((const TdDirection *) b)->angle;
   return (x > y) - (x < y);
 }
 
-static Direction *
-sorted_directions (const double *angles_rad, guint n, double period)
+TdDirection *
+td_angles_sorted (const double *angles_rad, guint n, double period_rad)
 {
-  Direction *directions = g_new (Direction, n);
+  TdDirection *directions = g_new (TdDirection, n);
 
   for (guint i = 0; i < n; i++) {
-    double angle = fmod (angles_rad[i], period);
-    if (angle < 0)
-      angle += period;
-    directions[i] = (Direction) { angle, i };
+    double angle = period_rad > 0 ? fmod (angles_rad[i], period_rad) : angles_rad[i];
+    if (period_rad > 0 && angle < 0)
+      angle += period_rad;
+    directions[i] = (TdDirection) { angle, i };
   }
   qsort (directions, n, sizeof *directions, angles_compare_directions);
   return directions;
@@ -45,7 +40,8 @@ sorted_directions (const double *angles_rad, guint n, double period)
 
 /* Numbers the groups of equal directions; the one that straddles 0 and the period is one group. */
 static guint
-group_directions (const Direction *directions, guint n, double period, guint *group, double *place)
+group_directions (const TdDirection *directions, guint n, double period, guint *group,
+                  double *place)
 {
   double same = SAME * period / n;
   guint groups = 1;
@@ -86,7 +82,7 @@ void
 td_angular_weights (const double *angles_rad, guint n, double period_rad, double *weights,
                     TdAngleCover *cover)
 {
-  g_autofree Direction *directions = sorted_directions (angles_rad, n, period_rad);
+  g_autofree TdDirection *directions = td_angles_sorted (angles_rad, n, period_rad);
   g_autofree guint *group = g_new (guint, n);
   g_autofree double *place = g_new (double, n);
   guint groups = group_directions (directions, n, period_rad, group, place);

@@ -25,6 +25,15 @@ typedef struct {
 void td_angular_weights (const double *angles_rad, guint n, double period_rad, double *weights,
                          TdAngleCover *cover);
 
+/* Where a view looks; views by rising angles. @period_rad: angles are taken modulo that; 0: as they
+   are. (transfer full) */
+typedef struct {
+  double angle;
+  guint view;
+} TdDirection;
+
+TdDirection *td_angles_sorted (const double *angles_rad, guint n, double period_rad);
+
 /* The usual gap: the one that explains most of the angle that @n gaps span. The median gap does not
    where views stand in clumps, as several frames of each angle by the stage's own readings. Nor
    does it where part of the views is much denser, or where angles are random. */

@@ -7,6 +7,7 @@
 #include "axis-search.h"
 #include "axis-spectrum.h"
 #include "axis-wedge.h"
+#include "compute/angles.h"
 
 /**
  * Vo et al., Reliable method for calculating the center of rotation in parallel-beam tomography,
@@ -55,15 +56,15 @@ typedef struct {
 
 /* Views of the half turn that begins at the @half-th, in rising order; how many. */
 static guint
-pick_half (const double *angles_rad, const guint *order, guint n_views, guint half, double step,
-           guint *picked)
+pick_half (const double *angles_rad, guint n_views, guint half, double step, guint *picked)
 {
-  double first = angles_rad[order[0]] + half * G_PI - 0.25 * step, end = first + G_PI;
+  g_autofree TdDirection *sorted = td_angles_sorted (angles_rad, n_views, 0);
+  double first = sorted[0].angle + half * G_PI - 0.25 * step, end = first + G_PI;
   guint n = 0;
 
   for (guint i = 0; i < n_views; i++)
-    if (angles_rad[order[i]] >= first && angles_rad[order[i]] < end - 0.5 * step)
-      picked[n++] = order[i];
+    if (sorted[i].angle >= first && sorted[i].angle < end - 0.5 * step)
+      picked[n++] = sorted[i].view;
   return n;
 }
 
@@ -85,9 +86,8 @@ axis_fourier_unsuited (const double *angles_rad, guint n_views, guint n_columns)
     return N_ ("the detector has too few columns");
   if (step <= 0 || n_views < LEAST_VIEWS)
     return N_ ("there are too few views");
-  g_autofree guint *order = td_axis_order (angles_rad, n_views);
   g_autofree guint *picked = g_new (guint, n_views);
-  guint n = pick_half (angles_rad, order, n_views, 0, step, picked);
+  guint n = pick_half (angles_rad, n_views, 0, step, picked);
   if (n < LEAST_VIEWS)
     return N_ ("there are too few views");
   return axis_fourier_regular (angles_rad, picked, n, step)
@@ -143,7 +143,6 @@ axis_fourier_load (Halves *self, guint most_views, guint most_columns, GError **
 {
   const TdAxisInput *input = self->input;
   double step = td_axis_step (input->angles_rad, input->n_views, NULL);
-  g_autofree guint *order = td_axis_order (input->angles_rad, input->n_views);
   g_autofree guint *picked = g_new (guint, input->n_views);
   g_autofree float *rows = g_try_new (float, (gsize) input->n_views * input->n_columns);
   guint views[2] = { 0, 0 }, n = 0;
@@ -153,7 +152,7 @@ axis_fourier_load (Halves *self, guint most_views, guint most_columns, GError **
   self->by_columns = (input->n_columns + most_columns - 1) / most_columns;
   self->n_columns = input->n_columns / self->by_columns;
   for (guint half = 0; half < 2 && (half == 0 || views[0]); half++) {
-    guint count = pick_half (input->angles_rad, order, input->n_views, half, step, picked);
+    guint count = pick_half (input->angles_rad, input->n_views, half, step, picked);
     if (count < LEAST_VIEWS || !axis_fourier_regular (input->angles_rad, picked, count, step))
       continue;
     for (guint v = 0; v < count; v++, n++)
@@ -220,12 +219,6 @@ axis_fourier_reach_of (const Halves *self, double centre)
 }
 
 static double
-axis_fourier_to_binned (const Halves *self, double column)
-{
-  return (column + 0.5) / self->by_columns - 0.5;
-}
-
-static double
 from_binned (const Halves *self, double column)
 {
   return (column + 0.5) * self->by_columns - 0.5;
@@ -264,8 +257,8 @@ search_coarse (const Halves *self, TdAxisEstimate *estimate, double *reach_px, G
 {
   const TdAxisInput *input = self->input;
   double least = LEAST_REACH, most = self->n_columns - 1.0 - LEAST_REACH;
-  double first = ceil (2 * MAX (axis_fourier_to_binned (self, input->first_px), least)) / 2;
-  double last = floor (2 * MIN (axis_fourier_to_binned (self, input->last_px), most)) / 2;
+  double first = ceil (2 * MAX (td_axis_to_binned (self->by_columns, input->first_px), least)) / 2;
+  double last = floor (2 * MIN (td_axis_to_binned (self->by_columns, input->last_px), most)) / 2;
   TdAxisCurve curve
       = { first, COARSE_STEP, last >= first ? (guint) (2 * (last - first)) + 1 : 0, NULL };
 
@@ -328,7 +321,8 @@ static gboolean
 search_near (const Halves *self, double reach_px, gboolean last, TdAxisEstimate *estimate,
              GError **error)
 {
-  double around = axis_fourier_to_binned (self, estimate->centre_px), values[2 * MOST_NEAR + 1];
+  double around = td_axis_to_binned (self->by_columns, estimate->centre_px),
+         values[2 * MOST_NEAR + 1];
   double reach = reach_px / self->by_columns;
   guint steps = (guint) CLAMP (ceil (reach / NEAR_STEP), 2, MOST_NEAR);
   TdAxisEstimate found;

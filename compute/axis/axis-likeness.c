@@ -43,7 +43,7 @@ td_axis_likeness_new (const float *rows, guint n_columns, const GArray *pairs,
 {
   g_autoptr (GHashTable) numbers = g_hash_table_new (NULL, NULL);
   g_autoptr (GArray) views = g_array_new (FALSE, FALSE, sizeof (guint));
-  TdAxisLikeness *self = g_new0 (TdAxisLikeness, 1);
+  g_autoptr (TdAxisLikeness) self = g_new0 (TdAxisLikeness, 1);
 
   self->n_columns = n_columns;
   self->pairs = g_array_new (FALSE, FALSE, sizeof (TdAxisPair));
@@ -58,23 +58,19 @@ td_axis_likeness_new (const float *rows, guint n_columns, const GArray *pairs,
   self->n_rows = views->len;
   self->rows = g_try_new (float, (gsize) self->n_rows *n_columns);
   self->fade = g_new (double, n_columns + 2 * LEAST_REACH + 1);
-  for (guint i = 0; i < G_N_ELEMENTS (self->lines); i++)
-    self->lines[i] = g_try_new (float, (gsize) pairs->len *n_columns);
   gboolean good = self->rows != NULL;
   for (guint i = 0; i < G_N_ELEMENTS (self->lines); i++)
-    good = good && self->lines[i];
+    good = (self->lines[i] = g_try_new (float, (gsize) pairs->len *n_columns)) && good;
   for (guint i = 0; good && i < views->len; i++)
     memcpy (self->rows + (gsize) i * n_columns,
             rows + (gsize) g_array_index (views, guint, i) * n_columns, n_columns * sizeof *rows);
   if (good)
     self->spectrum = td_axis_spectrum_new (self->rows, self->n_rows, n_columns, TRUE);
-  if (!self->spectrum) {
-    td_axis_likeness_free (self);
+  if (!self->spectrum)
     return NULL;
-  }
   self->response
       = g_memdup2 (response, (td_axis_spectrum_length (self->spectrum) / 2 + 1) * sizeof *response);
-  return self;
+  return g_steal_pointer (&self);
 }
 
 void

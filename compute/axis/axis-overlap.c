@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "axis-methods.h"
-#include "axis-pairs.h"
+#include "compute/angles.h"
 #include "compute/device/host-fft.h"
 #include "dataset/sort.h"
 
@@ -39,16 +39,22 @@ typedef struct {
   gboolean *known;          /* n_views: measured near enough */
 } Turn;
 
-/* From a place to the next one that is another, round the circle; the median of all. */
+/* From view @i to the next one, round the circle. */
 static double
-usual_step (const TdAxisPlace *places, guint n)
+gap_after (const TdDirection *places, guint n, guint i)
+{
+  return (i + 1 < n ? places[i + 1].angle : places[0].angle + 2 * G_PI) - places[i].angle;
+}
+
+/* From a place to the next one that is another; the median of all. */
+static double
+usual_step (const TdDirection *places, guint n)
 {
   g_autofree double *steps = g_new (double, n);
   guint count = 0;
 
   for (guint i = 0; i < n; i++) {
-    double step = i + 1 < n ? places[i + 1].angle - places[i].angle
-                            : places[0].angle + 2 * G_PI - places[i].angle;
+    double step = gap_after (places, n, i);
     if (step > 1e-6)
       steps[count++] = step;
   }
@@ -61,16 +67,15 @@ usual_step (const TdAxisPlace *places, guint n)
 static const char *
 axis_overlap_unsuited (const double *angles_rad, guint n_views, guint n_columns)
 {
-  g_autofree TdAxisPlace *places = NULL;
+  g_autofree TdDirection *places = NULL;
   double covered = 0;
 
   if (n_columns < 2 * LEAST_OVERLAP || n_views < LEAST_VIEWS)
     return N_ ("there are too few views or columns");
-  places = td_axis_places (angles_rad, n_views, TRUE);
+  places = td_angles_sorted (angles_rad, n_views, 2 * G_PI);
   const double step = usual_step (places, n_views);
   for (guint i = 0; i < n_views; i++) {
-    double gap = i + 1 < n_views ? places[i + 1].angle - places[i].angle
-                                 : places[0].angle + 2 * G_PI - places[i].angle;
+    double gap = gap_after (places, n_views, i);
     if (gap <= WEDGE_STEPS * step)
       covered += gap;
   }
@@ -96,7 +101,7 @@ static gboolean
 turn_init (Turn *turn, const TdAxisInput *input, GError **error)
 {
   const guint n = input->n_views;
-  g_autofree TdAxisPlace *places = td_axis_places (input->angles_rad, n, TRUE);
+  g_autofree TdDirection *places = td_angles_sorted (input->angles_rad, n, 2 * G_PI);
   const double step = usual_step (places, n);
   const guint half = (guint) CLAMP (floor (G_PI / step + 0.5), LEAST_VIEWS / 2, n);
   guint at = 0;
@@ -111,13 +116,11 @@ turn_init (Turn *turn, const TdAxisInput *input, GError **error)
     const double angle = places[0].angle + 2 * G_PI * v / turn->n_views;
     while (at + 1 < n && places[at + 1].angle <= angle + 1e-9)
       at++;
-    const gboolean last = at + 1 == n;
-    const double gap
-        = (last ? places[0].angle + 2 * G_PI : places[at + 1].angle) - places[at].angle;
+    const double gap = gap_after (places, n, at);
     const double part = gap > 0 ? CLAMP ((angle - places[at].angle) / gap, 0, 1) : 0;
     turn->known[v] = gap <= WEDGE_STEPS * step || part < 1e-6;
     if (turn->known[v])
-      axis_overlap_mix (input, places[at].view, places[last ? 0 : at + 1].view, part,
+      axis_overlap_mix (input, places[at].view, places[(at + 1) % n].view, part,
                         turn->values + (gsize) v * turn->n_columns);
   }
   return TRUE;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "compute/angles.h"
 #include "dataset/sort.h"
 
 /* A pair is exact if it misses half a turn by less than this part of a step. */
@@ -14,13 +15,6 @@
 #define MISS_STEPS 3.5
 #define MISS_RAD (12 * G_PI / 180)
 
-static int
-compare_places (const void *a, const void *b)
-{
-  double x = ((const TdAxisPlace *) a)->angle, y = ((const TdAxisPlace *) b)->angle;
-  return (x > y) - (x < y);
-}
-
 static double
 axis_pairs_fold (double angle)
 {
@@ -28,32 +22,10 @@ axis_pairs_fold (double angle)
   return folded < 0 ? folded + 2 * G_PI : folded;
 }
 
-TdAxisPlace *
-td_axis_places (const double *angles_rad, guint n_views, gboolean folded)
-{
-  TdAxisPlace *places = g_new (TdAxisPlace, n_views);
-
-  for (guint i = 0; i < n_views; i++)
-    places[i] = (TdAxisPlace) { folded ? axis_pairs_fold (angles_rad[i]) : angles_rad[i], i };
-  qsort (places, n_views, sizeof *places, compare_places);
-  return places;
-}
-
-guint *
-td_axis_order (const double *angles_rad, guint n_views)
-{
-  g_autofree TdAxisPlace *places = td_axis_places (angles_rad, n_views, FALSE);
-  guint *order = g_new (guint, n_views);
-
-  for (guint i = 0; i < n_views; i++)
-    order[i] = places[i].view;
-  return order;
-}
-
 double
 td_axis_step (const double *angles_rad, guint n_views, double *range_rad)
 {
-  g_autofree TdAxisPlace *places = td_axis_places (angles_rad, n_views, FALSE);
+  g_autofree TdDirection *places = td_angles_sorted (angles_rad, n_views, 0);
   g_autofree double *steps = g_new (double, n_views);
   guint n = 0;
 
@@ -70,7 +42,7 @@ td_axis_step (const double *angles_rad, guint n_views, double *range_rad)
 
 /* The view before and the one after half a turn on from @place, if they are neighbours enough. */
 static gboolean
-axis_pairs_bracket (const TdAxisPlace *places, guint n, guint at, double step, TdAxisPair *pair)
+axis_pairs_bracket (const TdDirection *places, guint n, guint at, double step, TdAxisPair *pair)
 {
   double opposite = axis_pairs_fold (places[at].angle + G_PI), below, above;
   guint low = 0, high = n;
@@ -82,7 +54,7 @@ axis_pairs_bracket (const TdAxisPlace *places, guint n, guint at, double step, T
     else
       high = middle;
   }
-  const TdAxisPlace *before = &places[(low + n - 1) % n], *after = &places[low % n];
+  const TdDirection *before = &places[(low + n - 1) % n], *after = &places[low % n];
   below = axis_pairs_fold (opposite - before->angle);
   above = axis_pairs_fold (after->angle - opposite);
   *pair = (TdAxisPair) { places[at].view, before->view, after->view, 0, 0 };
@@ -123,7 +95,7 @@ add_near_pairs (GArray *pairs, const double *angles_rad, guint n, double step)
 GArray *
 td_axis_pairs (const double *angles_rad, guint n_views)
 {
-  g_autofree TdAxisPlace *places = td_axis_places (angles_rad, n_views, TRUE);
+  g_autofree TdDirection *places = td_angles_sorted (angles_rad, n_views, 2 * G_PI);
   GArray *pairs = g_array_new (FALSE, FALSE, sizeof (TdAxisPair));
   double step = n_views > 1 ? td_axis_step (angles_rad, n_views, NULL) : 0;
   TdAxisPair pair;

@@ -19,14 +19,5 @@ typedef struct {
    TdAxisPair) */
 GArray *td_axis_pairs (const double *angles_rad, guint n_views);
 
-typedef struct {
-  double angle;
-  guint view;
-} TdAxisPlace;
-
-/* By rising angles; folded: within one turn. (transfer full) */
-TdAxisPlace *td_axis_places (const double *angles_rad, guint n_views, gboolean folded);
-/* The angles in rising order: views[i] is the i-th. Angles are not folded. (transfer full) */
-guint *td_axis_order (const double *angles_rad, guint n_views);
 /* The usual step between neighbours, and how far the angles reach. At least two views. */
 double td_axis_step (const double *angles_rad, guint n_views, double *range_rad);

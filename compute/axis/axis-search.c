@@ -139,6 +139,12 @@ td_axis_bin (const float *sinogram, guint n_views, gsize stride, guint n_columns
   return bins.binned;
 }
 
+double
+td_axis_to_binned (guint by_columns, double column)
+{
+  return (column + 0.5) / by_columns - 0.5;
+}
+
 void
 td_axis_remove_mean (float *rows, guint n_rows, guint n_columns, const gboolean *counted)
 {

@@ -36,6 +36,8 @@ double td_axis_taper (gint t, guint reach);
  */
 float *td_axis_bin (const float *sinogram, guint n_views, gsize stride, guint n_columns,
                     guint by_views, guint by_columns);
+/* Where a column of the detector lies among the result's. */
+double td_axis_to_binned (guint by_columns, double column);
 
 /* Subtracts from each column its mean over the rows, which holds all that stands still while the
    sample turns. The mean of opposite views is symmetric about the axis, so that these stay mirror

@@ -152,20 +152,14 @@ trials_clear (Trials *trials)
   g_free (trials->angles_rad);
 }
 
-static double
-axis_sharpness_to_binned (const Trials *trials, double column)
-{
-  return (column + 0.5) / trials->by_columns - 0.5;
-}
-
 /* The same for all trials of a curve. */
 static double
 radius_for (const Trials *trials, const TdAxisCurve *curve)
 {
   double width = trials->binned.n_columns;
-  double first = axis_sharpness_to_binned (trials, curve->first_px);
+  double first = td_axis_to_binned (trials->by_columns, curve->first_px);
   double last
-      = axis_sharpness_to_binned (trials, curve->first_px + (curve->n - 1) * curve->step_px);
+      = td_axis_to_binned (trials->by_columns, curve->first_px + (curve->n - 1) * curve->step_px);
 
   if (trials->quality != TD_AXIS_QUALITY_FLATNESS)
     return JUDGED * width;
@@ -191,7 +185,7 @@ make_slices (Trials *trials, const double *centres_px, guint n, float *slices, G
   g_autofree double *centres = g_new (double, n);
 
   for (guint i = 0; i < n; i++)
-    centres[i] = axis_sharpness_to_binned (trials, centres_px[i]);
+    centres[i] = td_axis_to_binned (trials->by_columns, centres_px[i]);
   return td_axis_slices_run (trials->slices, centres, n, slices, error);
 }
 
@@ -219,8 +213,8 @@ ready_nodes (Trials *trials, const TdAxisCurve *curve, GError **error)
     return FALSE;
   trials->first_px = curve->first_px;
   trials->last_px = last_px;
-  td_axis_slices_see (trials->slices, axis_sharpness_to_binned (trials, trials->first_px),
-                      axis_sharpness_to_binned (trials, trials->last_px));
+  td_axis_slices_see (trials->slices, td_axis_to_binned (trials->by_columns, trials->first_px),
+                      td_axis_to_binned (trials->by_columns, trials->last_px));
   trials->n_nodes = make_slices (trials, trials->nodes_px, n, trials->node_slices, error) ? n : 0;
   return trials->n_nodes > 0;
 }

@@ -88,7 +88,7 @@ make_fade (guint gap)
 TdAxisSpectrum *
 td_axis_spectrum_new (const float *rows, guint n_rows, guint n_columns, gboolean edges)
 {
-  TdAxisSpectrum *spectrum = g_new0 (TdAxisSpectrum, 1);
+  g_autoptr (TdAxisSpectrum) spectrum = g_new0 (TdAxisSpectrum, 1);
 
   spectrum->n_rows = n_rows;
   spectrum->n_columns = n_columns;
@@ -98,14 +98,12 @@ td_axis_spectrum_new (const float *rows, guint n_rows, guint n_columns, gboolean
   spectrum->bins = fftwf_alloc_complex ((gsize) n_rows * spectrum->n_bins);
   spectrum->scratch = td_host_scratch_new (spectrum->length * sizeof (fftwf_complex),
                                            spectrum->length * sizeof (fftwf_complex), NULL);
-  if (!spectrum->plan || !spectrum->bins || !spectrum->scratch) {
-    td_axis_spectrum_free (spectrum);
+  if (!spectrum->plan || !spectrum->bins || !spectrum->scratch)
     return NULL;
-  }
   g_autofree float *fade = make_fade (spectrum->length - n_columns);
   Run run = { .spectrum = spectrum, .rows = rows, .edges = edges, .fade = fade };
   td_parallel_for ((n_rows + ROWS_A_PIECE - 1) / ROWS_A_PIECE, transform_piece, &run);
-  return spectrum;
+  return g_steal_pointer (&spectrum);
 }
 
 void

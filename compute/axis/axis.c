@@ -244,24 +244,43 @@ try_method (Search *search, guint index, TdAxisMethod method, double first_px, d
   return TRUE;
 }
 
+/* A row that is searched beside the others. */
 typedef struct {
   Search *search;
-  TdAxisEstimate *estimates; /* of each row */
-  GError *error;             /* the first, by exchange */
-} Correlations;
+  const TdAxisLine *line; /* what the methods before said */
+  guint index;
+  TdAxisEstimate estimate;
+  GError *error;
+} RowTrial;
+
+/* Adds what the rows came to, or gives the first error. */
+static gboolean
+take_rows (Search *search, TdAxisMethod method, RowTrial *rows, GError **error)
+{
+  const guint n = td_axis_rows_count (search->rows);
+  gboolean ok = TRUE;
+
+  for (guint i = 0; i < n; i++) {
+    if (ok && rows[i].error)
+      g_propagate_error (error, g_steal_pointer (&rows[i].error));
+    else if (rows[i].error)
+      g_clear_error (&rows[i].error);
+    else
+      continue;
+    ok = FALSE;
+  }
+  for (guint i = 0; i < n && ok; i++)
+    add_trial (search, i, method, &rows[i].estimate);
+  return ok;
+}
 
 static void
 correlate_row (guint index, gpointer user)
 {
-  Correlations *all = user;
-  Search *search = all->search;
-  GError *error = NULL;
+  RowTrial *row = (RowTrial *) user + index;
 
-  if (!g_atomic_pointer_get (&all->error)
-      && !estimate_row (search, index, TD_AXIS_CORRELATION, search->first_px, search->last_px,
-                        &all->estimates[index], &error)
-      && !g_atomic_pointer_compare_and_exchange (&all->error, NULL, error))
-    g_error_free (error);
+  estimate_row (row->search, index, TD_AXIS_CORRELATION, row->search->first_px,
+                row->search->last_px, &row->estimate, &row->error);
 }
 
 /* The same of all rows at once. */
@@ -281,18 +300,13 @@ static gboolean
 try_correlations (Search *search, GError **error)
 {
   const guint n = td_axis_rows_count (search->rows);
-  g_autofree TdAxisEstimate *estimates = g_new (TdAxisEstimate, n);
-  Correlations all = { search, estimates, NULL };
+  g_autofree RowTrial *rows = g_new0 (RowTrial, n);
 
-  announce_all (search, TD_AXIS_CORRELATION);
-  td_parallel_for (n, correlate_row, &all);
-  if (all.error) {
-    g_propagate_error (error, all.error);
-    return FALSE;
-  }
   for (guint i = 0; i < n; i++)
-    add_trial (search, i, TD_AXIS_CORRELATION, &estimates[i]);
-  return TRUE;
+    rows[i].search = search;
+  announce_all (search, TD_AXIS_CORRELATION);
+  td_parallel_for (n, correlate_row, rows);
+  return take_rows (search, TD_AXIS_CORRELATION, rows, error);
 }
 
 static gboolean
@@ -370,18 +384,10 @@ estimate_seam (Search *search, const TdAxisLine *line, guint index, TdAxisEstima
   return TRUE;
 }
 
-typedef struct {
-  Search *search;
-  const TdAxisLine *line;
-  guint index;
-  TdAxisEstimate estimate;
-  GError *error;
-} Seam;
-
 static gpointer
 axis_seam_thread (gpointer data)
 {
-  Seam *seam = data;
+  RowTrial *seam = data;
 
   td_host_enter_background ();
   estimate_seam (seam->search, seam->line, seam->index, &seam->estimate, &seam->error);
@@ -396,31 +402,24 @@ try_seams (Search *search, GError **error)
   const guint n = td_axis_rows_count (search->rows);
   const gboolean beside = n <= td_host_threads ();
   const TdAxisLine line = best_line (search);
-  g_autofree Seam *seams = g_new0 (Seam, n);
+  g_autofree RowTrial *seams = g_new0 (RowTrial, n);
   g_autofree GThread **threads = g_new0 (GThread *, n);
   gboolean ok = TRUE;
 
   if (beside)
     announce_all (search, TD_AXIS_FOURIER);
   for (guint i = 0; i < n && ok; i++) {
-    seams[i] = (Seam) { .search = search, .line = &line, .index = i };
+    seams[i] = (RowTrial) { .search = search, .line = &line, .index = i };
     if (!beside)
       axis_announce (search, i, TD_AXIS_FOURIER);
     threads[i] = beside ? g_thread_try_new ("axis-row", axis_seam_thread, &seams[i], NULL) : NULL;
     if (!threads[i])
       ok = estimate_seam (search, &line, i, &seams[i].estimate, &seams[i].error);
   }
-  for (guint i = 0; i < n; i++) {
+  for (guint i = 0; i < n; i++)
     if (threads[i])
       g_thread_join (threads[i]);
-    ok = ok && !seams[i].error;
-    if (seams[i].error && error && !*error)
-      g_propagate_error (error, g_steal_pointer (&seams[i].error));
-    g_clear_error (&seams[i].error);
-  }
-  for (guint i = 0; i < n && ok; i++)
-    add_trial (search, i, TD_AXIS_FOURIER, &seams[i].estimate);
-  return ok;
+  return take_rows (search, TD_AXIS_FOURIER, seams, error);
 }
 
 /* Trial slices near what the quick methods found; everywhere if they found nothing. */
