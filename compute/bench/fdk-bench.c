@@ -147,7 +147,6 @@ void
 td_fdk_bench_row_clear (TdFdkBenchRow *row)
 {
   g_free (row->devices);
-  g_free (row->family);
   td_messages_free (row->notes);
   memset (row, 0, sizeof *row);
 }
@@ -255,7 +254,7 @@ fdk_bench_run_once (TdFdkBench *bench, const TdRecipe *recipe, TdFdkBenchRow *ro
   td_fdk_bench_row_clear (row);
   row->limit = (TdFdkBenchLimit) { recipe->memory_limit_bytes, recipe->device_memory_limit_bytes };
   row->devices = g_strdup (result->device);
-  row->family = g_strdup (fdk->scheme.families[0]->name);
+  row->family = fdk->scheme.families[0]->name;
   row->n_devices = plan->devices->len;
   row->notes = td_messages_copy (plan->facts.notes);
   row->host_peak_bytes = result->host_peak_bytes;

@@ -23,7 +23,8 @@ typedef struct {
 } TdFdkBenchLimit;
 
 typedef struct {
-  char *devices, *family; /* free with td_fdk_bench_row_clear() */
+  char *devices;      /* free with td_fdk_bench_row_clear() */
+  const char *family; /* static */
   guint n_devices;
   TdMessage **notes; /* the plan's */
   TdBenchTimes times;

@@ -236,7 +236,7 @@ td_bench_run (TdDevice *device, const TdBackprojectFamily *family, const TdBench
     return NULL;
 
   double updates = (double) size * size * spec->n_views;
-  row->family = g_strdup (family->name);
+  row->family = family->name;
   row->variant = g_strdup (td_trial_description (trial));
   row->n_slices = spec->n_slices;
   row->updates_per_s = updates * spec->n_slices / row->times.median_s;
@@ -251,7 +251,6 @@ td_bench_row_free (TdBenchRow *row)
 {
   if (!row)
     return;
-  g_free (row->family);
   g_free (row->variant);
   g_free (row);
 }

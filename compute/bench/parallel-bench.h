@@ -21,7 +21,8 @@ typedef struct {
 } TdBenchSpec;
 
 typedef struct {
-  char *family, *variant; /* variant in words */
+  const char *family; /* static */
+  char *variant;      /* in words */
   guint n_slices;
   TdBenchTimes times;    /* back-projection of all n_slices */
   TdBenchTimes baseline; /* of one run of the baseline: on CPUs a part of a slice */

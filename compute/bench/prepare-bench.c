@@ -35,7 +35,6 @@ row_free (gpointer data)
 {
   TdPrepareBenchRow *row = data;
 
-  g_free (row->step);
   td_message_unref (row->unsupported);
   g_clear_pointer (&row->parts, g_ptr_array_unref);
   g_free (row);
@@ -47,7 +46,6 @@ td_prepare_bench_free (TdPrepareBench *bench)
   if (!bench)
     return;
   g_ptr_array_unref (bench->rows);
-  g_free (bench->family);
   g_free (bench);
 }
 
@@ -332,7 +330,7 @@ time_backprojection (const Bench *bench, TdPrepareBench *result, GError **error)
         || !td_trial_run (trial, &seconds[MAX (run, 0)], error))
       return FALSE;
   result->backproject = td_bench_times (seconds, spec->runs);
-  result->family = g_strdup (family->name);
+  result->family = family->name;
   return TRUE;
 }
 
@@ -342,7 +340,7 @@ prepare_bench_add_row (const Bench *bench, TdPrepareBench *result, const TdStepK
 {
   TdPrepareBenchRow *row = g_new0 (TdPrepareBenchRow, 1);
 
-  row->step = g_strdup (kind ? kind->name : FIRST);
+  row->step = kind ? kind->name : FIRST;
   g_ptr_array_add (result->rows, row);
   return prepare_bench_measure (bench, kind, row, error);
 }

@@ -31,7 +31,7 @@ typedef struct {
 } TdPrepareBenchPart;
 
 typedef struct {
-  char *step;             /* "bad-values": what comes before every step */
+  const char *step;       /* "bad-values": what comes before every step; static */
   TdMessage *unsupported; /* why it was not measured; NULL: it was */
   guint rows_worked;      /* with those that neighbours are needed for */
   guint views_worked;
@@ -45,7 +45,7 @@ typedef struct {
 
 typedef struct {
   GPtrArray *rows;          /* TdPrepareBenchRow, in the order the steps run */
-  char *family;             /* that back-projected */
+  const char *family;       /* that back-projected; static */
   TdBenchTimes backproject; /* all spec.n_rows */
 } TdPrepareBench;
 

@@ -3,6 +3,7 @@
 #include "config.h"
 #include "dataset/angles.h"
 #include "job-private.h"
+#include "compute/recipe/field.h"
 #include "compute/recipe/json.h"
 
 static void
@@ -107,15 +108,13 @@ td_job_provenance_json (TdJob *job)
   g_autoptr (JsonBuilder) builder = json_builder_new ();
   g_autoptr (GDateTime) now = g_date_time_new_now_utc ();
   g_autofree char *when = g_date_time_format_iso8601 (now);
-  g_autofree char *recipe = td_recipe_to_json (&plan->recipe);
 
   json_builder_begin_object (builder);
   td_json_add_string (builder, "program", "Tomodesk");
   td_json_add_string (builder, "version", TD_VERSION);
   td_json_add_string (builder, "finished", when);
   add_scan (builder, td_scan_facts (plan->measured));
-  json_builder_set_member_name (builder, "recipe");
-  json_builder_add_value (builder, json_from_string (recipe, NULL));
+  td_recipe_add_json (builder, "recipe", &plan->recipe);
   td_json_add_notes (builder, plan->facts.notes);
   if (plan->facts.axis_searched) {
     td_json_begin_object (builder, "axis");

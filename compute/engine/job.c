@@ -9,6 +9,7 @@
 #include "compute/prepare/dose.h"
 #include "dataset/sort.h"
 #include "job-private.h"
+#include "monitor.h"
 
 /* ── Life ── */
 
@@ -657,12 +658,6 @@ finish_result (TdJob *job, TdJobState state)
 }
 
 static void
-forward_cancel (GCancellable *from, gpointer to)
-{
-  g_cancellable_cancel (to);
-}
-
-static void
 job_begin (TdJob *job)
 {
   g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
@@ -677,7 +672,7 @@ gboolean
 td_job_run (TdJob *job, GCancellable *cancellable, GError **error)
 {
   const gulong handler = cancellable ? g_cancellable_connect (
-                             cancellable, G_CALLBACK (forward_cancel), job->cancellable, NULL)
+                             cancellable, G_CALLBACK (td_monitor_cancel), job->cancellable, NULL)
                                      : 0;
   g_autoptr (GError) reason = NULL;
   double low, high;

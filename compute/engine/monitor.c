@@ -76,3 +76,9 @@ td_monitor_wake (GCancellable *cancellable, gpointer monitor)
   td_monitor_lock (monitor);
   td_monitor_release (monitor);
 }
+
+void
+td_monitor_cancel (GCancellable *cancellable, gpointer other)
+{
+  g_cancellable_cancel (other);
+}

@@ -32,3 +32,5 @@ gpointer td_monitor_get (TdMonitor *monitor, GQueue *queue,
                          gboolean (*stopped) (gconstpointer user), gconstpointer user);
 /* A handler of GCancellable's signal "cancelled": wakes every thread that waits. */
 void td_monitor_wake (GCancellable *cancellable, gpointer monitor);
+/* The same: cancels @other too. */
+void td_monitor_cancel (GCancellable *cancellable, gpointer other);

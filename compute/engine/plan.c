@@ -13,6 +13,7 @@
 #include "cone-scan.h"
 #include "engine-private.h"
 #include "compute/prepare/dose.h"
+#include "compute/recipe/field.h"
 #include "compute/recipe/json.h"
 #include "plan-private.h"
 #include "turn.h"
@@ -923,7 +924,6 @@ td_plan_to_json (const TdPlan *plan)
 {
   const TdPlanFacts *facts = &plan->facts;
   g_autoptr (JsonBuilder) builder = json_builder_new ();
-  g_autofree char *recipe = td_recipe_to_json (&plan->recipe);
 
   json_builder_begin_object (builder);
   td_json_add_string (builder, "method", facts->method);
@@ -950,8 +950,7 @@ td_plan_to_json (const TdPlan *plan)
   td_json_add_number (builder, "estimate_seconds", facts->estimate_s > 0 ? facts->estimate_s : NAN);
   plan_json_ways (builder, facts);
   td_json_add_notes (builder, facts->notes);
-  json_builder_set_member_name (builder, "recipe");
-  json_builder_add_value (builder, json_from_string (recipe, NULL));
+  td_recipe_add_json (builder, "recipe", &plan->recipe);
   json_builder_end_object (builder);
   return td_json_print (builder);
 }

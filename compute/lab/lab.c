@@ -211,7 +211,6 @@ char *
 td_lab_to_json (const TdLab *lab)
 {
   g_autoptr (JsonBuilder) builder = json_builder_new ();
-  g_autofree char *base = td_recipe_to_json (&lab->base);
 
   json_builder_begin_object (builder);
   td_json_add_integer (builder, VERSION_KEY, VERSION);
@@ -232,16 +231,12 @@ td_lab_to_json (const TdLab *lab)
     json_builder_begin_object (builder);
     td_json_add_string (builder, "name", variant->name);
     td_json_add_string (builder, "options", variant->options);
-    if (variant->held) {
-      g_autofree char *recipe = td_recipe_to_json (&variant->recipe);
-      json_builder_set_member_name (builder, "held");
-      json_builder_add_value (builder, json_from_string (recipe, NULL));
-    }
+    if (variant->held)
+      td_recipe_add_json (builder, "held", &variant->recipe);
     json_builder_end_object (builder);
   }
   json_builder_end_array (builder);
-  json_builder_set_member_name (builder, "base");
-  json_builder_add_value (builder, json_from_string (base, NULL));
+  td_recipe_add_json (builder, "base", &lab->base);
   json_builder_end_object (builder);
   return td_json_print (builder);
 }

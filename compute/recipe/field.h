@@ -55,7 +55,9 @@ struct TdField {
   const char *const *names;  /* of an enumeration, in its order; of a count; NULL-terminated */
   const char *const *labels; /* the same in the window, to be translated */
   const char *const *brief;  /* and where room is short; NULL: as labels */
-  /* NULL: it applies; else one sentence that says why not. @facts NULL: no scan is known. */
+  guint methods;             /* bits (1 << TdMethodKind) of those that use it; 0: all */
+  const char *elsewhere;     /* one sentence that says why the others do not */
+  /* NULL: it applies; else such a sentence. @facts NULL: no scan is known. */
   const char *(*applies) (const TdRecipe *recipe, const TdScanFacts *facts);
 };
 
@@ -72,6 +74,9 @@ const TdField *td_scan_field (const char *option);
    says why, to be translated. @facts NULL: no scan is known. */
 gboolean td_recipe_field_applies (const TdField *field, const TdRecipe *recipe,
                                   const TdScanFacts *facts, const char **reason);
+
+/* The recipe as the member @name of the object that @builder is in. */
+void td_recipe_add_json (JsonBuilder *builder, const char *name, const TdRecipe *recipe);
 
 /* Sets @option of @options, as td_recipe_set() does; strings stay @value's. */
 gboolean td_scan_options_set (TdScanOptions *options, const char *option, const char *value,

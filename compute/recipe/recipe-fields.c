@@ -287,6 +287,9 @@ static const TdFieldKind range_kind
 
 /* ── When a field applies: NULL, or why it does not ── */
 
+static const char only_iterating[] = N_ ("Only iterative methods use it");
+static const char only_correcting[] = N_ ("Only the methods SIRT and FISTA-TV use it");
+
 /* What filters and back-projects the scan; AUTO: not known, since no scan is. */
 static TdMethodKind
 recipe_fields_method (const TdRecipe *recipe, const TdScanFacts *facts)
@@ -294,32 +297,6 @@ recipe_fields_method (const TdRecipe *recipe, const TdScanFacts *facts)
   if (recipe->method != TD_METHOD_AUTO || !facts)
     return recipe->method;
   return facts->geometry.beam == TD_BEAM_PARALLEL ? TD_METHOD_FBP : TD_METHOD_FDK;
-}
-
-static const char *
-recipe_fields_iterates (const TdRecipe *recipe, const TdScanFacts *facts)
-{
-  return td_method_iterates (recipe->method) ? NULL : N_ ("Only iterative methods use it");
-}
-
-static const char *
-recipe_fields_corrects (const TdRecipe *recipe, const TdScanFacts *facts)
-{
-  return recipe->method == TD_METHOD_SIRT || recipe->method == TD_METHOD_FISTA_TV
-             ? NULL
-             : N_ ("Only the methods SIRT and FISTA-TV use it");
-}
-
-static const char *
-recipe_fields_relaxes (const TdRecipe *recipe, const TdScanFacts *facts)
-{
-  return recipe->method == TD_METHOD_SIRT ? NULL : N_ ("Only the method SIRT uses it");
-}
-
-static const char *
-recipe_fields_smooths (const TdRecipe *recipe, const TdScanFacts *facts)
-{
-  return recipe->method == TD_METHOD_FISTA_TV ? NULL : N_ ("Only the method FISTA-TV uses it");
 }
 
 /* Iterations that begin with the filtered volume filter too. */
@@ -346,13 +323,6 @@ recipe_fields_has_order (const TdRecipe *recipe, const TdScanFacts *facts)
   return recipe->filter.kind != TD_FILTER_BUTTERWORTH
              ? N_ ("Only the Butterworth filter has an order")
              : recipe_fields_filters (recipe, facts);
-}
-
-static const char *
-recipe_fields_has_kernels (const TdRecipe *recipe, const TdScanFacts *facts)
-{
-  return recipe->method == TD_METHOD_FOURIER ? N_ ("The Fourier method has kernels of its own")
-                                             : NULL;
 }
 
 static const char *
@@ -385,13 +355,6 @@ recipe_fields_parallel (const TdRecipe *recipe, const TdScanFacts *facts)
 }
 
 static const char *
-recipe_fields_chooses (const TdRecipe *recipe, const TdScanFacts *facts)
-{
-  return td_method_iterates (recipe->method) ? N_ ("Iterative methods have one way of projecting")
-                                             : NULL;
-}
-
-static const char *
 recipe_fields_cone (const TdRecipe *recipe, const TdScanFacts *facts)
 {
   const TdMethodKind method = recipe_fields_method (recipe, facts);
@@ -416,6 +379,10 @@ recipe_fields_scales (const TdRecipe *recipe, const TdScanFacts *facts)
 #define SWITCH(member) .kind = &td_kind_switch, IN (member)
 #define CHOICE(member, list) .kind = &td_kind_choice, IN (member), .names = list
 #define BYTES(member) .kind = &td_kind_bytes, IN (member)
+#define BIT(method) (1u << TD_METHOD_##method)
+#define ITERATING (BIT (SIRT) | BIT (FISTA_TV) | BIT (CGLS))
+#define FOR_ITERATING .methods = ITERATING, .elsewhere = only_iterating
+#define FOR_CORRECTING .methods = BIT (SIRT) | BIT (FISTA_TV), .elsewhere = only_correcting
 #define BOX(member, least) .kind = &td_kind_box, IN (member), .n = 4, .low = least
 
 /* clang-format off */
@@ -457,41 +424,43 @@ const TdField td_recipe_fields[] = {
     .preset = "auto" },
   { "iterations", "N", "Iterative methods: passes over all views (20)",
     "iterative.iterations", N_ ("Passes over all views"), COUNT (iterations, 1, 10000),
-    .preset = "20", .applies = recipe_fields_iterates },
+    .preset = "20", FOR_ITERATING },
   { "subsets", "N", "sirt, fista-tv: parts that the views are taken in, or auto; 1: all at once",
     "iterative.subsets", N_ ("Subsets of the views"), COUNT (subsets, 1, 100000), .none = "auto",
-    .preset = "auto", .applies = recipe_fields_corrects },
+    .preset = "auto", FOR_CORRECTING },
   { "relaxation", "F", "sirt: factor of each correction, below 2 (1)",
     "iterative.relaxation", N_ ("Relaxation"), NUMBER (relaxation, 0, 2), .above = TRUE,
-    .below = TRUE, .preset = "1", .applies = recipe_fields_relaxes },
+    .below = TRUE, .preset = "1", .methods = BIT (SIRT),
+    .elsewhere = N_ ("Only the method SIRT uses it") },
   { "non-negative", "true|false", "sirt, fista-tv: values below 0 become 0 (true)",
     "iterative.non_negative", N_ ("Nothing below 0"), SWITCH (non_negative), .preset = "true",
-    .applies = recipe_fields_corrects },
+    FOR_CORRECTING },
   { "tv", "F", "fista-tv: strength of the total variation, of the material's value a pass (0.003)",
     "iterative.tv", N_ ("Total variation"), NUMBER (tv, 0, 1), .preset = "0.003",
-    .applies = recipe_fields_smooths },
+    .methods = BIT (FISTA_TV), .elsewhere = N_ ("Only the method FISTA-TV uses it") },
   { "stop-at", "F", "Iterative methods: end at this relative residual, the noise's (0: never)",
     "iterative.stop_at", NULL, NUMBER (stop_at, 0, 1), .preset = "0",
-    .applies = recipe_fields_iterates },
+    FOR_ITERATING },
   { "tolerance", "F",
     "Iterative methods: end when a pass changes the residual by less than this part of it "
     "(0: never)",
     "iterative.tolerance", N_ ("Tolerance"), NUMBER (tolerance, 0, 1), .preset = "0",
-    .applies = recipe_fields_iterates },
+    FOR_ITERATING },
   { "start", "auto|zero|fdk|FILE",
     "Iterative methods: begin with nothing, with what fdk or fbp makes, or go on from a volume",
     "iterative.start", N_ ("Begin with the filtered volume"), &start_kind, TEXT_IN (start),
     .preset = "auto",
     .expects = N_ ("auto, zero, fdk or the path of a volume, in UTF-8 and of less than 1024 bytes"),
-    .applies = recipe_fields_iterates },
+    FOR_ITERATING },
   { "kernel", "NAME", "Back-projection",
     "kernel", N_ ("Kernel"), &kernel_kind, TEXT_IN (family), .preset = "auto",
-    .applies = recipe_fields_has_kernels },
+    .methods = ~BIT (FOURIER), .elsewhere = N_ ("The Fourier method has kernels of its own") },
   { "accuracy", "NAME",
     "single (1e-5), standard (2e-4) or draft (5e-3); the fastest way within it is taken of the "
     "methods, kernels, interpolations and precisions that are left to auto",
     "accuracy", N_ ("Accuracy"), CHOICE (accuracy, td_accuracy_names), .labels = accuracy_labels,
-    .preset = "standard", .applies = recipe_fields_chooses },
+    .preset = "standard", .methods = ~ITERATING,
+    .elsewhere = N_ ("Iterative methods have one way of projecting") },
   { "interpolation", "NAME", "nearest, linear or auto",
     "interpolation", N_ ("Interpolation"), CHOICE (interpolation, td_interpolation_names),
     .labels = interpolation_labels, .preset = "auto" },
@@ -566,7 +535,10 @@ gboolean
 td_recipe_field_applies (const TdField *field, const TdRecipe *recipe, const TdScanFacts *facts,
                          const char **reason)
 {
-  const char *why = field->applies ? field->applies (recipe, facts) : NULL;
+  const gboolean used = field->methods == 0 || (field->methods >> recipe->method & 1);
+  const char *why = !used            ? field->elsewhere
+                    : field->applies ? field->applies (recipe, facts)
+                                     : NULL;
 
   if (reason)
     *reason = why;

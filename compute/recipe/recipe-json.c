@@ -236,3 +236,12 @@ td_recipe_to_json (const TdRecipe *recipe)
   json_builder_end_object (builder);
   return td_json_print (builder);
 }
+
+void
+td_recipe_add_json (JsonBuilder *builder, const char *name, const TdRecipe *recipe)
+{
+  g_autofree char *text = td_recipe_to_json (recipe);
+
+  json_builder_set_member_name (builder, name);
+  json_builder_add_value (builder, json_from_string (text, NULL));
+}

@@ -49,12 +49,6 @@ device_fail (TdFdkDevice *device, GError *error)
   g_clear_error (&error);
 }
 
-static void
-cancel_run (GCancellable *from, gpointer run_cancellable)
-{
-  g_cancellable_cancel (run_cancellable);
-}
-
 gboolean
 td_fdk_device_stopped (gconstpointer user)
 {
@@ -855,7 +849,7 @@ fdk_run_try (TdFdkRun *run, GCancellable *cancellable, GError **error)
   const gulong woken
       = g_cancellable_connect (run->cancellable, G_CALLBACK (td_monitor_wake), &run->monitor, NULL);
   const gulong handler
-      = cancellable ? g_cancellable_connect (cancellable, G_CALLBACK (cancel_run),
+      = cancellable ? g_cancellable_connect (cancellable, G_CALLBACK (td_monitor_cancel),
                                              g_object_ref (run->cancellable), g_object_unref)
                     : 0;
   fdk_run_attempt (run);
