@@ -67,14 +67,7 @@ make_workspace (TdRowFilter *self, GError **error)
 }
 
 TdRowFilter *
-td_row_filter_new (TdDevice *device, guint n_columns, guint max_rows, GError **error)
-{
-  return td_row_filter_new_wide (device, n_columns, n_columns, max_rows, error);
-}
-
-TdRowFilter *
-td_row_filter_new_wide (TdDevice *device, guint n_columns, guint n_wide, guint max_rows,
-                        GError **error)
+td_row_filter_new (TdDevice *device, guint n_columns, guint n_wide, guint max_rows, GError **error)
 {
   TdRowFilter *self;
 
@@ -178,12 +171,6 @@ row_filter_run_chunk (TdRowFilter *self, TdQueue *queue, const Run *run, guint r
                        error);
 }
 
-gboolean
-td_row_filter_run (TdRowFilter *self, TdQueue *queue, TdPlace rows, guint n_rows, GError **error)
-{
-  return td_row_filter_run_to (self, queue, rows, n_rows, NULL, rows, error);
-}
-
 static gboolean
 row_filter_holds (TdPlace place, guint64 values)
 {
@@ -192,8 +179,8 @@ row_filter_holds (TdPlace place, guint64 values)
 }
 
 gboolean
-td_row_filter_run_to (TdRowFilter *self, TdQueue *queue, TdPlace rows, guint n_rows,
-                      const TdRowBlend *blend, TdPlace wide, GError **error)
+td_row_filter_run (TdRowFilter *self, TdQueue *queue, TdPlace rows, guint n_rows,
+                   const TdRowBlend *blend, TdPlace wide, GError **error)
 {
   const Run run = { rows.buffer, wide.buffer, rows.offset / sizeof (float),
                     wide.offset / sizeof (float), blend };

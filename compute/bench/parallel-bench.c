@@ -162,7 +162,8 @@ filtering_init (Filtering *filtering, TdDevice *device, const TdBenchSpec *spec,
   return (filtering->queue = td_queue_new (device, error))
          && (filtering->rows = td_buffer_new (device, spec->n_slices * n * sizeof (float), error))
          && fill_random (filtering, n, error)
-         && (filtering->filter = td_row_filter_new (device, spec->n_columns, spec->n_views, error))
+         && (filtering->filter
+             = td_row_filter_new (device, spec->n_columns, spec->n_columns, spec->n_views, error))
          && td_row_filter_set (filtering->filter, &ramp, error);
 }
 
@@ -175,10 +176,12 @@ filtering_run (Filtering *filtering, double *seconds, GError **error)
 
   if (!from)
     return FALSE;
-  for (guint s = 0; s < filtering->n_slices; s++)
-    if (!td_row_filter_run (filtering->filter, filtering->queue,
-                            (TdPlace) { filtering->rows, s * bytes }, filtering->n_views, error))
+  for (guint s = 0; s < filtering->n_slices; s++) {
+    const TdPlace rows = { filtering->rows, s * bytes };
+    if (!td_row_filter_run (filtering->filter, filtering->queue, rows, filtering->n_views, NULL,
+                            rows, error))
       return FALSE;
+  }
   return (to = td_event_record (filtering->queue, error))
          && td_queue_finish (filtering->queue, error)
          && td_event_elapsed (from, to, seconds, error);

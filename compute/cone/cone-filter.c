@@ -243,8 +243,8 @@ td_cone_filter_new (TdDevice *device, const TdConeTask *task, const TdGeometry *
       filter->program, filter->shares.by_row ? "cone_weight_by_row" : "cone_weight", error);
   if (!filter->kernel)
     return NULL;
-  filter->ramp = td_row_filter_new_wide (device, filter->n_columns, filter->n_wide,
-                                         filter->rows_at_once * task->n_views, error);
+  filter->ramp = td_row_filter_new (device, filter->n_columns, filter->n_wide,
+                                    filter->rows_at_once * task->n_views, error);
   if (!filter->ramp || !td_row_filter_set (filter->ramp, spec, error))
     return NULL;
   if (task->tilted.n_rows > 0) {
@@ -289,9 +289,9 @@ run_ramp (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, TdBuffer *to, gu
   for (guint row = 0; row < n_rows; row += filter->rows_at_once) {
     const guint n = MIN (filter->rows_at_once, n_rows - row);
     const guint64 line = (guint64) row * filter->n_views * sizeof (float);
-    if (!td_row_filter_run_to (filter->ramp, queue, (TdPlace) { rows, line * filter->n_columns },
-                               n * filter->n_views, apart ? &place : NULL,
-                               (TdPlace) { to, line * filter->n_wide }, error))
+    if (!td_row_filter_run (filter->ramp, queue, (TdPlace) { rows, line * filter->n_columns },
+                            n * filter->n_views, apart ? &place : NULL,
+                            (TdPlace) { to, line * filter->n_wide }, error))
       return FALSE;
   }
   return TRUE;

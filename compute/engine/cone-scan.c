@@ -137,9 +137,8 @@ cone_scan_apply_centre (TdGeometry *geometry, const TdScanFacts *facts, double c
       += centre_px - cone_scan_axis_column (geometry, facts->n_columns, facts->n_rows);
 }
 
-/* The recipe's angles; matrices turn with them. (transfer full) */
-static double *
-cone_scan_apply_angles (TdGeometry *geometry, const TdScanFacts *facts, const TdRecipe *recipe)
+double *
+td_recipe_angles (const TdRecipe *recipe, const TdScanFacts *facts)
 {
   double *angles_rad = g_new (double, facts->n_views);
   const double direction = recipe->reverse_rotation ? -1 : 1;
@@ -147,8 +146,6 @@ cone_scan_apply_angles (TdGeometry *geometry, const TdScanFacts *facts, const Td
 
   for (guint view = 0; view < facts->n_views; view++)
     angles_rad[view] = direction * facts->angles_rad[view] + offset;
-  for (guint view = 0; view < geometry->n_view_matrices && offset != 0; view++)
-    td_matrix_turn (geometry->view_matrices + 12 * (gsize) view, offset);
   return angles_rad;
 }
 
@@ -156,9 +153,13 @@ void
 td_cone_scan_geometry (const TdScanFacts *facts, const TdRecipe *recipe, double centre_px,
                        TdGeometry *geometry, double **angles_rad)
 {
+  const double offset = recipe->angle_offset_deg * G_PI / 180;
+
   td_geometry_copy (geometry, &facts->geometry);
   cone_scan_apply_centre (geometry, facts, centre_px);
   /* An axis tilted in the detector's plane is a detector rolled about the beam. */
   geometry->detector_tilt_rad[2] += recipe->tilt_deg * G_PI / 180;
-  *angles_rad = cone_scan_apply_angles (geometry, facts, recipe);
+  *angles_rad = td_recipe_angles (recipe, facts);
+  for (guint view = 0; view < geometry->n_view_matrices && offset != 0; view++)
+    td_matrix_turn (geometry->view_matrices + 12 * (gsize) view, offset);
 }

@@ -26,6 +26,8 @@ gboolean td_cone_scan_raised (const TdScanFacts *facts, double *slices, GError *
    where a cone's geometry projects the axis (of matrices, the first view's). NAN: none; on a
    detector that lies on its side the axis has no column. */
 double td_stated_centre (const TdScanFacts *facts);
+/* The scan's angles as the recipe offsets and directs them, of any beam. (transfer full) */
+double *td_recipe_angles (const TdRecipe *recipe, const TdScanFacts *facts);
 /* The scan's geometry with the recipe's tilt and angles and the axis at column @centre_px (NAN: as
    the scan says). Clear @geometry, free @angles_rad. */
 void td_cone_scan_geometry (const TdScanFacts *facts, const TdRecipe *recipe, double centre_px,

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "compute/row-blend.h"
+#include "plan-private.h"
 
 /* Opposite views over less of a turn than this leave half of the wide field to chance. */
 #define LEAST_TURN_RAD (1.5 * G_PI)
@@ -61,5 +62,21 @@ td_field_choose (const TdScanFacts *facts, TdFieldOfView asked, const TdAxisLine
         "be %" PRIu64 " pixels wide; mend {centre}, or take {field-of-view=full}",
         axis->centre_px, columns);
   field->columns = (guint) columns;
+  return TRUE;
+}
+
+gboolean
+td_plan_field (TdPlan *plan, TdTurn *turn, TdField *field, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  const double pixel_mm = facts->geometry.pixel_width_mm;
+  const TdAxisLine axis = td_plan_axis (plan);
+
+  td_turn_of_angles (facts->angles_rad, facts->n_views, turn);
+  if (!td_field_choose (facts, plan->recipe.field_of_view, &axis, turn, field, error))
+    return FALSE;
+  plan->facts.half_acquisition = field->wide;
+  plan->facts.pixel_mm = pixel_mm > 0 ? pixel_mm : 0;
+  plan->facts.units = pixel_mm > 0 ? "1/mm" : "1/px";
   return TRUE;
 }

@@ -3,6 +3,7 @@
 
 #include "compute/axis/axis-line.h"
 #include "compute/recipe/recipe.h"
+#include "plan.h"
 #include "turn.h"
 
 /**
@@ -21,3 +22,6 @@ guint64 td_field_wide_columns (const TdScanFacts *facts, const TdAxisLine *axis)
    asked for and the turn does not do, or the axis is absurdly far out. Any thread. */
 gboolean td_field_choose (const TdScanFacts *facts, TdFieldOfView asked, const TdAxisLine *axis,
                           const TdTurn *turn, TdField *field, GError **error);
+/* The same of a plan's scan, for methods that fill the plan: its facts get the field, the pixel and
+   the units. */
+gboolean td_plan_field (TdPlan *plan, TdTurn *turn, TdField *field, GError **error);

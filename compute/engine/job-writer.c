@@ -72,7 +72,7 @@ job_writer_take (TdJobWriter *writer)
 {
   TdJobPortion *item;
 
-  td_monitor_lock (&writer->monitor);
+  g_mutex_lock (&writer->monitor.lock);
   while ((item = g_queue_peek_head (&writer->pending))
              ? writer->slices_under_way > 0
                    && writer->slices_under_way + item->count > writer->most_slices
@@ -96,7 +96,7 @@ job_writer_count (TdJob *job, guint slices)
   const TdPlanFacts *facts = &job->plan->facts;
   double seconds = 0;
 
-  td_monitor_lock (&writer->monitor);
+  g_mutex_lock (&writer->monitor.lock);
   writer->slices_under_way -= slices;
   if (writer->slices_under_way == 0)
     seconds = (g_get_monotonic_time () - writer->busy_us) * 1e-6;
@@ -206,14 +206,14 @@ td_job_emit (TdJob *job, const TdJobPortion *portion, GError **error)
   gulong handler = g_cancellable_connect (job->cancellable, G_CALLBACK (td_monitor_wake),
                                           &writer->monitor, NULL);
 
-  td_monitor_lock (&writer->monitor);
+  g_mutex_lock (&writer->monitor.lock);
   while (writer->pending.length >= MAX_PENDING && !g_cancellable_is_cancelled (job->cancellable))
     td_monitor_wait (&writer->monitor);
   if (!writer->ended && !g_cancellable_is_cancelled (job->cancellable)) {
     g_queue_push_tail (&writer->pending, g_steal_pointer (&item));
     g_cond_broadcast (&writer->monitor.changed);
   }
-  td_monitor_unlock (&writer->monitor);
+  g_mutex_unlock (&writer->monitor.lock);
   g_cancellable_disconnect (job->cancellable, handler);
 
   if (!item)
@@ -244,7 +244,7 @@ td_job_writer_end (TdJob *job, gboolean keep, GError **error)
   gboolean ok = keep;
   TdJobPortion *item;
 
-  td_monitor_lock (&writer->monitor);
+  g_mutex_lock (&writer->monitor.lock);
   while (!keep && (item = g_queue_pop_head (&writer->pending)))
     item_free (item);
   writer->ended = TRUE;

@@ -16,18 +16,6 @@ td_monitor_clear (TdMonitor *monitor)
 }
 
 void
-td_monitor_lock (TdMonitor *monitor)
-{
-  g_mutex_lock (&monitor->lock);
-}
-
-void
-td_monitor_unlock (TdMonitor *monitor)
-{
-  g_mutex_unlock (&monitor->lock);
-}
-
-void
 td_monitor_release (TdMonitor *monitor)
 {
   g_cond_broadcast (&monitor->changed);
@@ -43,7 +31,7 @@ td_monitor_wait (TdMonitor *monitor)
 void
 td_monitor_set (TdMonitor *monitor, guint *figure, guint value)
 {
-  td_monitor_lock (monitor);
+  g_mutex_lock (&monitor->lock);
   *figure = value;
   td_monitor_release (monitor);
 }
@@ -51,7 +39,7 @@ td_monitor_set (TdMonitor *monitor, guint *figure, guint value)
 void
 td_monitor_put (TdMonitor *monitor, GQueue *queue, gpointer item)
 {
-  td_monitor_lock (monitor);
+  g_mutex_lock (&monitor->lock);
   g_queue_push_tail (queue, item);
   td_monitor_release (monitor);
 }
@@ -62,18 +50,20 @@ td_monitor_get (TdMonitor *monitor, GQueue *queue, gboolean (*stopped) (gconstpo
 {
   gboolean stop;
 
-  td_monitor_lock (monitor);
+  g_mutex_lock (&monitor->lock);
   while (!(stop = stopped (user)) && g_queue_is_empty (queue))
     td_monitor_wait (monitor);
   gpointer item = stop ? NULL : g_queue_pop_head (queue);
-  td_monitor_unlock (monitor);
+  g_mutex_unlock (&monitor->lock);
   return item;
 }
 
 void
-td_monitor_wake (GCancellable *cancellable, gpointer monitor)
+td_monitor_wake (GCancellable *cancellable, gpointer user)
 {
-  td_monitor_lock (monitor);
+  TdMonitor *monitor = user;
+
+  g_mutex_lock (&monitor->lock);
   td_monitor_release (monitor);
 }
 

@@ -15,8 +15,6 @@ typedef struct {
 void td_monitor_init (TdMonitor *monitor);
 void td_monitor_clear (TdMonitor *monitor);
 
-void td_monitor_lock (TdMonitor *monitor);
-void td_monitor_unlock (TdMonitor *monitor);
 /* Wakes every thread that waits, and unlocks. */
 void td_monitor_release (TdMonitor *monitor);
 /* Under the lock: blocks until another thread releases it. */

@@ -76,6 +76,9 @@ guint64 td_plan_unpack_bytes (const TdPlan *plan);
    slabs: rates of storage that are not known are left out. */
 double td_plan_estimate (const TdPlan *plan, const TdPlanTimes *times, double updates_per_s,
                          guint n_slabs);
+/* The plan's rate that earlier jobs reached, by @key, with @work of about that size; and its
+   estimate. Rates of storage that are not known are left out. */
+void td_plan_take_rate (TdPlan *plan, const char *key, double work);
 /* Remembers a storage's rate: @bytes took @seconds. A time too short to tell a rate is remembered
    only where there is no better one. */
 void td_plan_keep_rate (const TdPlan *plan, const char *key, guint64 bytes, double seconds);

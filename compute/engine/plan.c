@@ -902,6 +902,16 @@ td_plan_estimate (const TdPlan *plan, const TdPlanTimes *times, double updates_p
   return first + longest + (n_slabs > 0 ? (reading + computing + writing - longest) / n_slabs : 0);
 }
 
+void
+td_plan_take_rate (TdPlan *plan, const char *key, double work)
+{
+  TdPlanTimes times;
+
+  plan->updates_per_s = td_engine_rate (plan->engine, key, work);
+  td_plan_times (plan, &times);
+  plan->facts.estimate_s = td_plan_estimate (plan, &times, plan->updates_per_s, 0);
+}
+
 static void
 plan_json_ways (JsonBuilder *builder, const TdPlanFacts *facts)
 {

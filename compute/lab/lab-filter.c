@@ -36,7 +36,7 @@ td_lab_filter_new (const TdFilter *filter, guint n, guint n_wide, guint shift, G
   return self->lines ? g_steal_pointer (&self) : NULL;
 }
 
-/* The row's values with zeros or its ends' values around them, as td_row_filter_run_to() has it. */
+/* The row's values with zeros or its ends' values around them, as td_row_filter_run() has it. */
 static void
 lab_filter_pack (const TdLabFilter *self, const double *row, fftw_complex *line)
 {

@@ -57,12 +57,14 @@ check (TdDevice *device, const TdFilter *spec, guint n_columns, guint n_rows, gu
 
   g_autoptr (TdQueue) queue = td_queue_new (device, &error);
   g_autoptr (TdBuffer) buffer = td_buffer_new (device, (n + 2 * before) * sizeof (float), &error);
-  g_autoptr (TdRowFilter) filter = td_row_filter_new (device, n_columns, max_rows, &error);
+  g_autoptr (TdRowFilter) filter
+      = td_row_filter_new (device, n_columns, n_columns, max_rows, &error);
   g_assert_no_error (error);
   g_assert_true (td_row_filter_set (filter, spec, &error));
   td_upload (queue, buffer, 0, rows, (n + 2 * before) * sizeof (float), &error);
   g_assert_true (td_row_filter_run (filter, queue, (TdPlace) { buffer, before * sizeof (float) },
-                                    n_rows, &error));
+                                    n_rows, NULL, (TdPlace) { buffer, before * sizeof (float) },
+                                    &error));
   td_download (queue, got, buffer, 0, (n + 2 * before) * sizeof (float), &error);
   g_assert_true (td_queue_finish (queue, &error));
 
@@ -77,8 +79,8 @@ check (TdDevice *device, const TdFilter *spec, guint n_columns, guint n_rows, gu
     g_assert_cmpfloat (got[before + n + i], ==, rows[before + n + i]);
   }
   if (n_rows == max_rows) {
-    g_assert_false (
-        td_row_filter_run (filter, queue, (TdPlace) { buffer, 0 }, max_rows + 1, &error));
+    g_assert_false (td_row_filter_run (filter, queue, (TdPlace) { buffer, 0 }, max_rows + 1, NULL,
+                                       (TdPlace) { buffer, 0 }, &error));
     g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG);
   }
 }
@@ -119,7 +121,7 @@ test_mirrored (gconstpointer id)
     const guint n = widths[k];
     g_autofree float *rows = g_new (float, 2 * n);
     g_autoptr (TdBuffer) buffer = td_buffer_new (device, 2 * n * sizeof (float), &error);
-    g_autoptr (TdRowFilter) row_filter = td_row_filter_new (device, n, 2, &error);
+    g_autoptr (TdRowFilter) row_filter = td_row_filter_new (device, n, n, 2, &error);
     double off = 0, norm = 0;
 
     g_assert_no_error (error);
@@ -127,7 +129,8 @@ test_mirrored (gconstpointer id)
       rows[i] = rows[2 * n - 1 - i] = 1 + (float) i / n; /* other values at either edge */
     g_assert_true (td_row_filter_set (row_filter, &filter, &error));
     td_upload (queue, buffer, 0, rows, 2 * n * sizeof (float), &error);
-    g_assert_true (td_row_filter_run (row_filter, queue, (TdPlace) { buffer, 0 }, 2, &error));
+    g_assert_true (td_row_filter_run (row_filter, queue, (TdPlace) { buffer, 0 }, 2, NULL,
+                                      (TdPlace) { buffer, 0 }, &error));
     td_download (queue, rows, buffer, 0, 2 * n * sizeof (float), &error);
     g_assert_true (td_queue_finish (queue, &error));
     for (guint i = 0; i < n; i++) {

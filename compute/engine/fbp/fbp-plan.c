@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
 
+#include "compute/engine/cone-scan.h"
 #include "compute/engine/engine-private.h"
 #include "compute/row-blend.h"
 #include "compute/stored-samples.h"
@@ -56,16 +57,6 @@ set_slice (TdPlan *plan, TdFbp *fbp, GError **error)
   fbp->nx = (guint) region[2];
   fbp->ny = (guint) region[3];
   return TRUE;
-}
-
-static void
-set_scale (TdPlan *plan, TdFbp *fbp)
-{
-  double pixel_mm = td_scan_facts (plan->scan)->geometry.pixel_width_mm;
-
-  plan->facts.pixel_mm = pixel_mm > 0 ? pixel_mm : 0;
-  plan->facts.units = pixel_mm > 0 ? "1/mm" : "1/px";
-  plan->facts.scale = fbp->scale = pixel_mm > 0 ? 1 / pixel_mm : 1;
 }
 
 void
@@ -208,21 +199,15 @@ fbp_plan_field (TdPlan *plan, TdFbp *fbp, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (plan->scan);
   const TdRecipe *recipe = &plan->recipe;
-  const double offset = recipe->angle_offset_deg * G_PI / 180;
-  const TdAxisLine axis = td_plan_axis (plan);
   TdAngleCover cover;
   TdField field;
   TdTurn turn;
 
-  fbp->angles_rad = g_new (double, fbp->n_views);
+  fbp->angles_rad = td_recipe_angles (recipe, facts);
   fbp->weights = g_new (double, fbp->n_views);
-  for (guint i = 0; i < fbp->n_views; i++) {
-    double angle = facts->angles_rad[i];
-    fbp->angles_rad[i] = (recipe->reverse_rotation ? -angle : angle) + offset;
-  }
-  td_turn_of_angles (facts->angles_rad, fbp->n_views, &turn);
-  if (!td_field_choose (facts, recipe->field_of_view, &axis, &turn, &field, error))
+  if (!td_plan_field (plan, &turn, &field, error))
     return FALSE;
+  plan->facts.scale = fbp->scale = plan->facts.pixel_mm > 0 ? 1 / plan->facts.pixel_mm : 1;
   fbp->blend = field.wide;
   fbp->n_filtered = field.columns;
   if (field.wide && fbp->centre_px < (fbp->n_columns - 1) / 2.0)
@@ -591,7 +576,6 @@ fbp_plan_fill_facts (TdPlan *plan, const TdFbp *fbp)
   TdPlanFacts *facts = &plan->facts;
   Bytes bytes = job_bytes (plan);
 
-  facts->half_acquisition = fbp->blend;
   facts->sent_bits = 8 * (fbp->raw_bytes ? fbp->raw_bytes : (guint) sizeof (float));
   facts->nx = fbp->nx;
   facts->ny = fbp->ny;
@@ -633,7 +617,6 @@ td_fbp_plan (TdPlan *plan, GCancellable *cancellable, GError **error)
   fbp->centre_px = axis.centre_px;
   fbp->tilt = axis.slope;
   set_halo (plan, fbp);
-  set_scale (plan, fbp);
   if (!fbp_plan_field (plan, fbp, error) || !set_slice (plan, fbp, error)
       || !check_elements (fbp, error) || !td_fbp_list_ways (plan, error)
       || !fbp_plan_take_way (plan, fbp, &way, error))

@@ -230,19 +230,19 @@ fbp_run_next_slab (Run *run, gboolean wait)
 {
   Slab *slab = NULL;
 
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   while (wait && !fbp_run_stopped (run) && run->unfinished && !run->ready.length)
     td_monitor_wait (&run->monitor);
   if (!fbp_run_stopped (run))
     slab = g_queue_pop_head (&run->ready);
-  td_monitor_unlock (&run->monitor);
+  g_mutex_unlock (&run->monitor.lock);
   return slab;
 }
 
 static void
 fbp_run_give_back (Run *run, Slab *slab)
 {
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   if (slab->work.out)
     g_queue_push_tail (&run->free_out, g_steal_pointer (&slab->work.out));
   slab->read = slab->read && !run->fbp->direct; /* direct work changes the raw rows in place */
@@ -255,7 +255,7 @@ fbp_run_give_back (Run *run, Slab *slab)
 static void
 fbp_run_thread_ends (Run *run)
 {
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   const gboolean left = run->left;
   run->threads--;
   if (!left)
@@ -282,12 +282,12 @@ fbp_run_read_kept (gpointer user, TdRowRange range, float *out, GCancellable *ca
 static void
 fbp_run_add_read_time (Run *run, gint64 start_us)
 {
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   const gint64 now_us = g_get_monotonic_time ();
   const gint64 took_us = now_us - MAX (start_us, run->read_until_us);
   run->read_until_us = now_us;
   run->read_us += took_us;
-  td_monitor_unlock (&run->monitor);
+  g_mutex_unlock (&run->monitor.lock);
   td_job_add_stage (run->job, N_ ("read"), took_us * 1e-6);
 }
 
@@ -351,10 +351,10 @@ fbp_run_tell_read_rate (Run *run, double seconds, char *(*key_of) (const TdPlan 
 static void
 fbp_run_slab_was_read (Run *run, Slab *slab)
 {
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   const gboolean all = ++run->n_read == run->n_slabs;
   const double seconds = run->read_us * 1e-6;
-  td_monitor_unlock (&run->monitor);
+  g_mutex_unlock (&run->monitor.lock);
   td_monitor_put (&run->monitor, &run->ready, slab);
   if (!all || td_scan_facts (run->plan->scan)->in_memory)
     return;
@@ -370,14 +370,14 @@ fbp_run_slab_to_read (Run *run)
 {
   Slab *slab = NULL;
 
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   while (!fbp_run_stopped (run) && run->next_read < run->n_slabs && !run->free_in.length)
     td_monitor_wait (&run->monitor);
   if (!fbp_run_stopped (run) && run->next_read < run->n_slabs) {
     slab = &run->slabs[run->next_read++];
     slab->work.in = g_queue_pop_head (&run->free_in);
   }
-  td_monitor_unlock (&run->monitor);
+  g_mutex_unlock (&run->monitor.lock);
   return slab;
 }
 
@@ -456,7 +456,7 @@ fbp_worker_emit (Run *run, Slab *slab, GError **error)
     .user = emitted,
   };
   const gboolean ok = td_job_emit (run->job, &portion, error);
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   run->unfinished--;
   td_monitor_release (&run->monitor);
   return ok;
@@ -636,9 +636,9 @@ fbp_worker_retire (Worker *worker, GError *error)
 {
   Run *run = worker->run;
 
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   guint left = --run->workers;
-  td_monitor_unlock (&run->monitor);
+  g_mutex_unlock (&run->monitor.lock);
   if (left == 0 || !td_device_others_can (error)) {
     td_job_fail (run->job, error);
     return;
@@ -750,7 +750,7 @@ start_threads (Run *run, GError **error)
   GPtrArray *devices = run->plan->devices;
   gboolean ok = TRUE;
 
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   run->workers = MIN (devices->len, run->n_slabs);
   for (guint i = 0; i < run->workers && ok; i++) {
     Worker *worker = fbp_worker_new (run, devices->pdata[i], run->fbp->families[i]);
@@ -780,7 +780,7 @@ wait_for_threads (Run *run)
 {
   gint64 deadline = 0;
 
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   while (run->threads) {
     if (fbp_run_stopped (run) && !deadline)
       deadline = g_get_monotonic_time () + GRACE_US;
@@ -790,7 +790,7 @@ wait_for_threads (Run *run)
       break;
   }
   run->left = run->threads > 0;
-  td_monitor_unlock (&run->monitor);
+  g_mutex_unlock (&run->monitor.lock);
 }
 
 static gboolean

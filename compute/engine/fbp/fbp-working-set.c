@@ -195,8 +195,8 @@ working_set_make_field (TdFbpWorkingSet *set, const TdPlan *plan, GError **error
     if (!set->filtered)
       return FALSE;
   }
-  set->filter = td_row_filter_new_wide (set->device, fbp->n_columns, fbp->n_filtered,
-                                        set->filter_rows, error);
+  set->filter
+      = td_row_filter_new (set->device, fbp->n_columns, fbp->n_filtered, set->filter_rows, error);
   if (!set->filter || !td_row_filter_set (set->filter, &plan->recipe.filter, error))
     return FALSE;
   td_fbp_task (plan, set->projector_row, &task);
@@ -379,7 +379,7 @@ working_set_filter (TdFbpWorkingSet *set, const TdFbpWork *work, const TdPlace *
       .centre_px = td_fbp_centre (fbp, work->first + row / fbp->n_views),
       .centre_step_px = fbp->tilt,
     };
-    if (!td_row_filter_run_to (
+    if (!td_row_filter_run (
             set->filter, set->compute,
             (TdPlace) { rows->buffer, rows->offset + row * fbp->n_columns * sizeof (float) }, n,
             fbp->blend ? &blend : NULL,

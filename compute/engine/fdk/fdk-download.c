@@ -132,7 +132,7 @@ close_part (TdFdkDevice *device, TdFdkPart *part)
 {
   TdFdkRun *run = device->run;
 
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   g_queue_push_tail (&device->free_volumes, part->volume);
   g_ptr_array_remove (device->open, part);
   td_monitor_release (&run->monitor);
@@ -141,7 +141,7 @@ close_part (TdFdkDevice *device, TdFdkPart *part)
 static void
 slab_done (TdFdkRun *run)
 {
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   run->unfinished--;
   td_monitor_release (&run->monitor);
 }
@@ -222,18 +222,18 @@ add_up (TdFdkRun *run, guint index, float *mine, guint batches, GError **error)
   TdFdkSlab *slab = &run->slabs[index];
   const guint slice0 = fdk->cut.slabs[index].slice0, slices = fdk->cut.slabs[index].n_slices;
 
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   while (slab->sum) {
     float *other = g_steal_pointer (&slab->sum);
     batches += slab->summed;
-    td_monitor_unlock (&run->monitor);
+    g_mutex_unlock (&run->monitor.lock);
 
     const gint64 start = g_get_monotonic_time ();
     td_host_add (mine, other, (gsize) slices * fdk->input->task.ny * fdk->input->task.nx);
     const double seconds = (g_get_monotonic_time () - start) * 1e-6;
     td_job_add_stage (run->job, N_ ("sum"), seconds);
     put_buffer (run, other);
-    td_monitor_lock (&run->monitor);
+    g_mutex_lock (&run->monitor.lock);
     run->sum_s += seconds;
     run->sum_bytes += (double) slices * fdk->input->task.ny * fdk->input->task.nx * sizeof *mine;
   }
@@ -242,7 +242,7 @@ add_up (TdFdkRun *run, guint index, float *mine, guint batches, GError **error)
     slab->sum = mine;
     slab->summed = batches;
   }
-  td_monitor_unlock (&run->monitor);
+  g_mutex_unlock (&run->monitor.lock);
   for (guint i = 0; complete && i < slices; i++)
     run->delivered[slice0 + i] = TRUE;
   if (complete && !fdk_download_emit (run, (TdRowRange) { slice0, slices }, mine, NULL, error))
@@ -278,13 +278,13 @@ next_part (TdFdkDevice *device)
   TdFdkRun *run = device->run;
   TdFdkPart *part = NULL;
 
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   while (g_queue_is_empty (&device->computed) && !device->computed_all
          && !td_fdk_device_stopped (device))
     td_monitor_wait (&run->monitor);
   if (!td_fdk_device_stopped (device))
     part = g_queue_pop_head (&device->computed);
-  td_monitor_unlock (&run->monitor);
+  g_mutex_unlock (&run->monitor.lock);
   return part;
 }
 

@@ -479,10 +479,7 @@ fdk_plan_describe (TdPlan *plan, const TdFdkPlan *fdk)
   plan->facts.write_bytes = td_plan_volume_bytes (plan);
   plan->facts.updates = (double) plan->facts.n_slices * task->ny * task->nx * task->n_views;
   g_autofree char *key = td_fdk_job_rate_key (plan, fdk);
-  plan->updates_per_s = td_engine_rate (plan->engine, key, plan->facts.updates);
-  TdPlanTimes times;
-  td_plan_times (plan, &times);
-  plan->facts.estimate_s = td_plan_estimate (plan, &times, plan->updates_per_s, 0);
+  td_plan_take_rate (plan, key, plan->facts.updates);
   if (fdk->fit.cached)
     td_plan_note (plan,
                   "Detector rows %u to %u are filtered on the device that needs them, %u at a "

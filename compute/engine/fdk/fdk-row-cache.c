@@ -196,7 +196,7 @@ row_cache_choose (TdFdkRowCache *cache, guint *index, gboolean *send)
   gboolean found = FALSE, urgent;
 
   *send = FALSE;
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   while (!found && !device->computed_all && !td_fdk_device_stopped (device)) {
     TdFdkChunk *spare = NULL;
     if (cache->opened && !g_queue_is_empty (&cache->raw)) {
@@ -222,7 +222,7 @@ row_cache_choose (TdFdkRowCache *cache, guint *index, gboolean *send)
   }
   if (*send)
     cache->chunks[*index].data = g_queue_pop_head (&cache->idle);
-  td_monitor_unlock (&run->monitor);
+  g_mutex_unlock (&run->monitor.lock);
   return found;
 }
 
@@ -289,10 +289,10 @@ send_chunk (TdFdkRowCache *cache, guint index, GError **error)
       return FALSE;
     g_ptr_array_add (cache->memory, chunk->data);
   }
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   gboolean ok = !used || !cache->passed || td_event_wait (cache->ring.queue, cache->passed, error);
   ok = ok && (!used || td_event_wait (cache->ring.queue, cache->before, error));
-  td_monitor_unlock (&run->monitor);
+  g_mutex_unlock (&run->monitor.lock);
   if (!ok || !td_fdk_record (cache->ring.queue, cache->sends, error)
       || !td_fdk_ring_send (&cache->ring, chunk->data, 0, span.from.count * row, error)
       || !td_fdk_record (cache->ring.queue, cache->sends, error))
@@ -343,7 +343,7 @@ td_fdk_row_cache_open (TdFdkRowCache *cache, GError **error)
   if (!open_filter (cache, error))
     return FALSE;
   td_job_add_span (run->job, "open", cache->device->index, start, g_get_monotonic_time ());
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   cache->opened = TRUE;
   td_monitor_release (&run->monitor);
   return TRUE;
@@ -370,7 +370,7 @@ filter_chunk (TdFdkRowCache *cache, guint index, GError **error)
   if (!filtered)
     return FALSE;
   cache->filtered_bytes += (double) td_fdk_filtered_bytes (run->fdk->input, span.from.count);
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   chunk->filtered = filtered;
   chunk->here = TRUE;
   td_monitor_release (&run->monitor);
@@ -421,9 +421,9 @@ td_fdk_row_cache_feed (TdFdkDevice *device, GError **error)
   while (row_cache_choose (cache, &index, &send))
     if (!(send ? send_chunk : filter_chunk) (cache, index, error))
       return FALSE;
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   const gboolean complete = cache->opened && !td_fdk_device_stopped (device);
-  td_monitor_unlock (&run->monitor);
+  g_mutex_unlock (&run->monitor.lock);
   if (!complete)
     return TRUE;
   if (!row_cache_report (cache, error))
@@ -442,11 +442,11 @@ wait_for (TdFdkRowCache *cache, guint index)
 {
   TdFdkRun *run = cache->device->run;
 
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   while (!cache->chunks[index].here && !td_fdk_device_stopped (cache->device))
     td_monitor_wait (&run->monitor);
   const gboolean here = !td_fdk_device_stopped (cache->device);
-  td_monitor_unlock (&run->monitor);
+  g_mutex_unlock (&run->monitor.lock);
   return here;
 }
 
@@ -457,7 +457,7 @@ td_fdk_row_cache_ready (TdFdkRowCache *cache, TdQueue *queue, guint slab, GError
   guint first, end;
 
   row_cache_chunks (run->fdk, slab, &first, &end);
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   cache->need0 = first;
   cache->need_end = end;
   td_monitor_release (&run->monitor);
@@ -508,9 +508,9 @@ td_fdk_row_cache_passed (TdFdkRowCache *cache, TdQueue *queue, GError **error)
 
   if (!passed)
     return FALSE;
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   td_event_free (cache->passed);
   cache->passed = passed;
-  td_monitor_unlock (&run->monitor);
+  g_mutex_unlock (&run->monitor.lock);
   return TRUE;
 }

@@ -21,7 +21,7 @@
 void
 td_fdk_fail (TdFdkRun *run, GError *error)
 {
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   if (!run->error)
     run->error = g_steal_pointer (&error);
   td_monitor_release (&run->monitor);
@@ -34,7 +34,7 @@ device_fail (TdFdkDevice *device, GError *error)
 {
   TdFdkRun *run = device->run;
 
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   const gboolean again = td_device_may_retry (error) && !device->error;
   const gboolean stop = again || !td_device_others_can (error);
   if (stop && !run->error) {
@@ -88,7 +88,7 @@ td_fdk_count_rows (TdFdkRun *run, guint who, TdRowRange rows)
 {
   guint first = rows.first, end = rows.first + rows.count;
 
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   while (first < end && run->counted_by[first])
     first++;
   for (guint row = first; row < end; row++)
@@ -96,7 +96,7 @@ td_fdk_count_rows (TdFdkRun *run, guint who, TdRowRange rows)
       end = row;
     else
       run->counted_by[row] = who;
-  td_monitor_unlock (&run->monitor);
+  g_mutex_unlock (&run->monitor.lock);
   return (TdRowRange) { first, end - first };
 }
 
@@ -105,11 +105,11 @@ td_fdk_end_counting (TdFdkRun *run, guint who, gboolean told)
 {
   const guint n_rows = td_scan_facts (run->fdk->scan)->n_rows;
 
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   for (guint row = 0; row < n_rows; row++)
     if (run->counted_by[row] == who)
       run->counted_by[row] = told ? TD_FDK_COUNTED : 0;
-  td_monitor_unlock (&run->monitor);
+  g_mutex_unlock (&run->monitor.lock);
 }
 
 GPtrArray *
@@ -248,7 +248,7 @@ td_fdk_take (TdFdkDevice *device, TdFdkPart **part, guint *batch, gboolean wait)
   const gboolean volume = run->fdk->scheme.share == TD_SHARE_VOLUME;
   gboolean found = FALSE;
 
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   while (!td_fdk_device_stopped (device)) {
     found
         = volume ? take_of_volume (device, part, batch) : take_of_projections (device, part, batch);
@@ -259,7 +259,7 @@ td_fdk_take (TdFdkDevice *device, TdFdkPart **part, guint *batch, gboolean wait)
   }
   if (found)
     g_array_append_val ((*part)->batches, *batch);
-  td_monitor_unlock (&run->monitor);
+  g_mutex_unlock (&run->monitor.lock);
   return found;
 }
 
@@ -431,13 +431,13 @@ fdk_run_clear_attempt (TdFdkRun *run)
     g_queue_clear (&run->devices[i].free_volumes);
     g_clear_error (&run->devices[i].error);
   }
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   for (guint i = 0; run->slabs && i < run->n_slabs; i++) {
     g_queue_clear (&run->slabs[i].todo);
     if (run->slabs[i].sum)
       g_queue_push_tail (&run->free_downloads, run->slabs[i].sum);
   }
-  td_monitor_unlock (&run->monitor);
+  g_mutex_unlock (&run->monitor.lock);
   g_clear_pointer (&run->devices, g_free);
   g_clear_pointer (&run->slabs, g_free);
   g_clear_object (&run->cancellable);
@@ -531,7 +531,7 @@ close_device (TdFdkDevice *device)
   td_fdk_row_cache_free (g_steal_pointer (&device->cache), device->error == NULL);
   td_job_add_span (run->job, "close", device->index, start, g_get_monotonic_time ());
   td_fdk_end_counting (run, TD_FDK_BY_DEVICE (device), FALSE);
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   give_back (device);
   const gboolean last
       = --run->devices_left == 0 && run->unfinished > 0 && !run->error && !any_sound (run);
@@ -550,9 +550,9 @@ close_device (TdFdkDevice *device)
 static void
 thread_ends (TdFdkDevice *device)
 {
-  td_monitor_lock (&device->run->monitor);
+  g_mutex_lock (&device->run->monitor.lock);
   const gboolean last = --device->running == 0;
-  td_monitor_unlock (&device->run->monitor);
+  g_mutex_unlock (&device->run->monitor.lock);
   if (last)
     close_device (device);
 }
@@ -792,10 +792,10 @@ fdk_run_threads (TdFdkRun *run)
   for (guint i = 0; i < run->n_devices; i++)
     if (!run->attempt.retired[i])
       device_start (&run->devices[i]);
-  td_monitor_lock (&run->monitor);
+  g_mutex_lock (&run->monitor.lock);
   while (run->devices_left > 0)
     td_monitor_wait (&run->monitor);
-  td_monitor_unlock (&run->monitor);
+  g_mutex_unlock (&run->monitor.lock);
   for (guint i = 0; i < run->n_devices; i++)
     for (guint t = 0; t < G_N_ELEMENTS (run->devices[i].threads); t++)
       if (run->devices[i].threads[t].thread)

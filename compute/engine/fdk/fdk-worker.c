@@ -431,7 +431,7 @@ td_fdk_compute (TdFdkDevice *device, GError **error)
       || !td_queue_finish (worker->queue, error)
       || (worker->ring.queue && !td_queue_finish (worker->ring.queue, error)))
     return FALSE;
-  td_monitor_lock (&device->run->monitor);
+  g_mutex_lock (&device->run->monitor.lock);
   device->computed_all = TRUE;
   td_monitor_release (&device->run->monitor);
   fdk_worker_release (worker);

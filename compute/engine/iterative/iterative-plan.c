@@ -63,41 +63,46 @@ make_cone (TdPlan *plan, TdIterativePlan *self, GError **error)
   return TRUE;
 }
 
+/* The task of so many rows of a parallel beam, with the sizes that the plan's own has. */
+static void
+iterative_plan_rows (const TdIterativePlan *self, guint n_rows, double centre_px, TdConeTask *task)
+{
+  const TdRayParallel beam = { .angles_rad = self->angles_rad,
+                               .n_views = self->task.n_views,
+                               .n_columns = self->task.n_columns,
+                               .n_rows = n_rows,
+                               .centre_px = centre_px,
+                               .tilt = self->tilt,
+                               .nx = self->task.nx,
+                               .voxel_mm = self->task.voxel_mm };
+
+  td_ray_task_parallel (task, &beam);
+}
+
 /* The axis and the field of view as filtered back-projection has them. */
 static gboolean
 make_parallel (TdPlan *plan, TdIterativePlan *self, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (plan->scan);
-  const TdRecipe *recipe = &plan->recipe;
-  const double pixel_mm = facts->geometry.pixel_width_mm;
   const TdAxisLine axis = td_plan_axis (plan);
   TdField field;
   TdTurn turn;
 
   self->scan = td_scan_ref (plan->scan);
-  td_turn_of_angles (facts->angles_rad, facts->n_views, &turn);
-  if (!td_field_choose (facts, recipe->field_of_view, &axis, &turn, &field, error))
+  if (!td_plan_field (plan, &turn, &field, error))
     return FALSE;
-  self->angles_rad = g_new (double, facts->n_views);
-  for (guint view = 0; view < facts->n_views; view++)
-    self->angles_rad[view] = (recipe->reverse_rotation ? -1 : 1) * facts->angles_rad[view]
-                             + recipe->angle_offset_deg * G_PI / 180;
+  const double pixel_mm = plan->facts.pixel_mm;
+  self->angles_rad = td_recipe_angles (&plan->recipe, facts);
   self->slabs = TRUE;
   self->row0 = plan->facts.first_slice;
   self->n_rows = plan->facts.n_slices;
   self->tilt = axis.slope;
   self->centre_px = td_axis_line_at (&axis, self->row0 + (self->n_rows - 1) / 2.0);
-  plan->facts.half_acquisition = field.wide;
-  plan->facts.pixel_mm = pixel_mm > 0 ? pixel_mm : 0;
-  plan->facts.units = pixel_mm > 0 ? "1/mm" : "1/px";
-  td_ray_task_parallel (&self->task, &(TdRayParallel) { .angles_rad = self->angles_rad,
-                                                        .n_views = facts->n_views,
-                                                        .n_columns = facts->n_columns,
-                                                        .n_rows = self->n_rows,
-                                                        .centre_px = self->centre_px,
-                                                        .tilt = self->tilt,
-                                                        .nx = field.columns,
-                                                        .voxel_mm = pixel_mm > 0 ? pixel_mm : 1 });
+  self->task.n_views = facts->n_views;
+  self->task.n_columns = facts->n_columns;
+  self->task.nx = field.columns;
+  self->task.voxel_mm = pixel_mm > 0 ? pixel_mm : 1;
+  iterative_plan_rows (self, self->n_rows, self->centre_px, &self->task);
   return TRUE;
 }
 
@@ -114,15 +119,7 @@ td_iterative_task (const TdPlan *plan, guint slab, TdConeTask *task, guint *row0
     return;
   }
   const TdAxisLine axis = { self->centre_px, self->tilt, (self->n_rows - 1) / 2.0 };
-  td_ray_task_parallel (
-      task, &(TdRayParallel) { .angles_rad = self->angles_rad,
-                               .n_views = self->task.n_views,
-                               .n_columns = self->task.n_columns,
-                               .n_rows = *n_rows,
-                               .centre_px = td_axis_line_at (&axis, first + (*n_rows - 1) / 2.0),
-                               .tilt = self->tilt,
-                               .nx = self->task.nx,
-                               .voxel_mm = self->task.voxel_mm });
+  iterative_plan_rows (self, *n_rows, td_axis_line_at (&axis, first + (*n_rows - 1) / 2.0), task);
 }
 
 static gboolean
@@ -744,10 +741,7 @@ iterative_plan_describe (TdPlan *plan, const TdIterativePlan *self)
   }
   facts->updates = (double) self->task.nx * self->task.ny * self->task.n_views
                    * settings->iterations * (self->slabs ? self->n_rows : self->task.nz);
-  plan->updates_per_s = td_engine_rate (plan->engine, key, td_iterative_pass_updates (plan));
-  TdPlanTimes times;
-  td_plan_times (plan, &times);
-  facts->estimate_s = td_plan_estimate (plan, &times, plan->updates_per_s, 0);
+  td_plan_take_rate (plan, key, td_iterative_pass_updates (plan));
   td_plan_note (plan,
                 settings->kind == TD_SOLVER_CGLS ? N_ ("%u passes over all %u views.")
                                                  : N_ ("%u passes over %u views in %u subsets."),

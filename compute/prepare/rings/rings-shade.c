@@ -513,7 +513,7 @@ shade_allocate (Shade *self, GError **error)
     return TRUE;
   static const TdFilter ramp = { .kind = TD_FILTER_RAM_LAK, .cutoff = 1 };
   g_autoptr (TdRowFilter) made
-      = td_row_filter_new (self->slab->device, p->n_columns, FILTERED, error);
+      = td_row_filter_new (self->slab->device, p->n_columns, p->n_columns, FILTERED, error);
   if (!made || !td_row_filter_set (made, &ramp, error))
     return FALSE;
   self->ramp = g_steal_pointer (&made);
@@ -564,8 +564,8 @@ shade_filter (const Shade *self, guint place, guint rows_a_slot, GError **error)
   for (guint row = 0; row < n_rows; row += FILTERED) {
     const TdPlace rows
         = { self->places[place], (guint64) row * self->params.n_columns * sizeof (float) };
-    if (!td_row_filter_run (self->ramp, self->slab->queue, rows, MIN (FILTERED, n_rows - row),
-                            error))
+    if (!td_row_filter_run (self->ramp, self->slab->queue, rows, MIN (FILTERED, n_rows - row), NULL,
+                            rows, error))
       return FALSE;
   }
   return td_slab_mark (self->slab, "filter", error);
