@@ -125,53 +125,35 @@ slot_device (const Run *run)
   return devices->pdata[0];
 }
 
-/* (transfer full) */
 static gboolean
-fbp_run_add_slot (Run *run, GQueue *queue, TdFbpSlot *slot, guint64 bytes)
+fbp_run_add_slot (Run *run, GQueue *queue, guint64 bytes, guint64 counts_bytes, GError **error)
 {
+  const gboolean direct = run->fbp->direct && !counts_bytes;
+  TdFbpSlot *slot = td_fbp_slot_new (slot_device (run), direct, bytes, counts_bytes, error);
+
   if (!slot)
     return FALSE;
   g_ptr_array_add (run->slots, slot);
   g_queue_push_tail (queue, slot);
-  if (!slot->buffer) {
-    run->slot_bytes += bytes;
-    td_job_add_host_bytes (run->job, bytes);
-  }
+  run->slot_bytes += slot->host_bytes;
+  td_job_add_host_bytes (run->job, slot->host_bytes);
   return TRUE;
-}
-
-static gboolean
-fbp_run_add_in_slot (Run *run, GError **error)
-{
-  const TdFbp *fbp = run->fbp;
-  const guint64 bytes = td_fbp_most_rows (fbp, run->slab_slices) * td_fbp_sent_bytes (fbp);
-  TdFbpSlot *slot = td_fbp_slot_new (slot_device (run), fbp->direct, bytes, error);
-
-  return fbp_run_add_slot (run, &run->free_in, slot, bytes);
-}
-
-static gboolean
-fbp_run_add_out_slot (Run *run, GError **error)
-{
-  const guint64 voxels = td_fbp_slab_voxels (run->fbp, run->slab_slices);
-  const guint64 bytes
-      = run->stores ? td_fbp_slot_stored_bytes (run->scale.bits, voxels) : voxels * sizeof (float);
-  TdFbpSlot *slot = run->stores
-                        ? td_fbp_slot_new_stored (slot_device (run), run->scale.bits, voxels, error)
-                        : td_fbp_slot_new (slot_device (run), run->fbp->direct, bytes, error);
-
-  return fbp_run_add_slot (run, &run->free_out, slot, bytes);
 }
 
 static gboolean
 make_all_slots (Run *run, GError **error)
 {
+  const TdFbp *fbp = run->fbp;
+  const guint64 voxels = td_fbp_slab_voxels (fbp, run->slab_slices);
+  const guint64 in = td_fbp_most_rows (fbp, run->slab_slices) * td_fbp_sent_bytes (fbp);
+  const guint64 out = voxels * (run->stores ? run->scale.bits / 8 : sizeof (float));
+  const guint64 counts = run->stores ? td_stored_samples_counts_bytes (voxels) : 0;
   gboolean made = TRUE;
 
-  for (guint i = 0; made && i < run->fbp->in_slots; i++)
-    made = fbp_run_add_in_slot (run, error);
-  for (guint i = 0; made && i < run->fbp->out_slots; i++)
-    made = fbp_run_add_out_slot (run, error);
+  for (guint i = 0; made && i < fbp->in_slots; i++)
+    made = fbp_run_add_slot (run, &run->free_in, in, 0, error);
+  for (guint i = 0; made && i < fbp->out_slots; i++)
+    made = fbp_run_add_slot (run, &run->free_out, out, counts, error);
   return made;
 }
 
@@ -291,16 +273,6 @@ fbp_run_add_read_time (Run *run, gint64 start_us)
   td_job_add_stage (run->job, N_ ("read"), took_us * 1e-6);
 }
 
-static gboolean
-fbp_run_read_raw (Run *run, const TdFbpWork *work, GError **error)
-{
-  const TdFrameRange range
-      = { TD_FRAME_PROJECTION, 0, run->fbp->n_views, work->row0, work->n_rows };
-
-  return td_scan_read_stored (run->plan->scan, &range, work->in->host, run->job->cancellable,
-                              error);
-}
-
 /* To @to; NULL: to the slot. @carry (may be NULL): the last rows of the slab before, which the next
    one needs again. */
 static gboolean
@@ -317,12 +289,14 @@ fbp_run_read_slab (Run *run, Slab *slab, float *to, TdHeldRows *carry, GError **
                               : scan,
     .row_floats = td_fbp_row_bytes (run->fbp) / sizeof (float),
   };
+  const TdFrameRange raw = { TD_FRAME_PROJECTION, 0, run->fbp->n_views, work->row0, work->n_rows };
   gint64 start = g_get_monotonic_time ();
 
-  if (run->fbp->raw_bytes ? !fbp_run_read_raw (run, work, error)
-                          : !td_rows_read_beside (&origin, carry ? carry : &none,
-                                                  (TdRowRange) { work->row0, work->n_rows }, rows,
-                                                  run->job->cancellable, error))
+  if (run->fbp->raw_bytes
+          ? !td_scan_read_stored (scan, &raw, work->in->host, run->job->cancellable, error)
+          : !td_rows_read_beside (&origin, carry ? carry : &none,
+                                  (TdRowRange) { work->row0, work->n_rows }, rows,
+                                  run->job->cancellable, error))
     return FALSE;
   if (carry && run->fbp->halo) {
     const guint n = MIN (2 * run->fbp->halo, work->n_rows);
@@ -339,14 +313,6 @@ fbp_run_read_slab (Run *run, Slab *slab, float *to, TdHeldRows *carry, GError **
   return TRUE;
 }
 
-static void
-fbp_run_tell_read_rate (Run *run, double seconds, char *(*key_of) (const TdPlan *plan))
-{
-  g_autofree char *key = key_of (run->plan);
-
-  td_plan_keep_rate (run->plan, key, run->plan->facts.read_bytes, seconds);
-}
-
 /* The last one knows how fast the storage was. */
 static void
 fbp_run_slab_was_read (Run *run, Slab *slab)
@@ -358,10 +324,12 @@ fbp_run_slab_was_read (Run *run, Slab *slab)
   td_monitor_put (&run->monitor, &run->ready, slab);
   if (!all || td_scan_facts (run->plan->scan)->in_memory)
     return;
-  const double first = run->fbp->spool ? td_scan_spool_seconds (run->fbp->spool) : 0;
-  fbp_run_tell_read_rate (run, run->fbp->spool ? first : seconds, td_plan_read_key);
+  const guint64 bytes = run->plan->facts.read_bytes;
+  const double first = run->fbp->spool ? td_scan_spool_seconds (run->fbp->spool) : seconds;
+  g_autofree char *read = td_plan_read_key (run->plan), *again = td_plan_copy_key (run->plan);
+  td_plan_keep_rate (run->plan, read, bytes, first);
   if (run->fbp->spool)
-    fbp_run_tell_read_rate (run, seconds - first, td_plan_copy_key);
+    td_plan_keep_rate (run->plan, again, bytes, seconds - first);
 }
 
 /* The slab to be read next, with a slot; NULL: there is none. */
@@ -662,19 +630,6 @@ put_working_set_away (Worker *worker, gboolean sound)
 
 /* ── The thread ── */
 
-static Worker *
-fbp_worker_new (Run *run, TdDevice *device, const TdBackprojectFamily *family)
-{
-  Worker *worker = g_new0 (Worker, 1);
-
-  worker->run = run;
-  worker->device = device;
-  worker->family = family;
-  worker->max_slices = run->slab_slices;
-  worker->batch = MIN (run->fbp->batch, run->slab_slices);
-  return worker;
-}
-
 static gpointer
 fbp_worker_run (gpointer user)
 {
@@ -753,7 +708,12 @@ start_threads (Run *run, GError **error)
   g_mutex_lock (&run->monitor.lock);
   run->workers = MIN (devices->len, run->n_slabs);
   for (guint i = 0; i < run->workers && ok; i++) {
-    Worker *worker = fbp_worker_new (run, devices->pdata[i], run->fbp->families[i]);
+    Worker *worker = g_new (Worker, 1);
+    *worker = (Worker) { .run = run,
+                         .device = devices->pdata[i],
+                         .family = run->fbp->families[i],
+                         .max_slices = run->slab_slices,
+                         .batch = MIN (run->fbp->batch, run->slab_slices) };
     ok = start_thread (run, "device", fbp_worker_run, worker, error);
     if (!ok)
       g_free (worker);

@@ -74,45 +74,25 @@ struct TdFbpWorkingSet {
 /* ── Slots ── */
 
 TdFbpSlot *
-td_fbp_slot_new (TdDevice *device, gboolean direct, guint64 bytes, GError **error)
+td_fbp_slot_new (TdDevice *device, gboolean direct, guint64 bytes, guint64 counts_bytes,
+                 GError **error)
 {
-  TdFbpSlot *slot = g_new0 (TdFbpSlot, 1);
+  const guint64 counts_at = (bytes + 63) / 64 * 64;
+  g_autoptr (TdFbpSlot) slot = g_new0 (TdFbpSlot, 1);
 
   slot->device = td_device_ref (device);
   if (direct) {
     slot->buffer = td_buffer_new (device, bytes, error);
     slot->host = slot->buffer ? td_buffer_map (slot->buffer) : NULL;
   } else {
-    slot->host = td_device_host_alloc (device, bytes, error);
+    slot->host_bytes = counts_bytes ? counts_at + counts_bytes : bytes;
+    slot->host = td_device_host_alloc (device, slot->host_bytes, error);
   }
-  if (!slot->host) {
-    td_fbp_slot_free (slot);
+  if (!slot->host)
     return NULL;
-  }
-  return slot;
-}
-
-/* The counts lie behind the samples. */
-static guint64
-slot_counts_at (guint bits, guint64 values)
-{
-  return (values * (bits / 8) + 63) / 64 * 64;
-}
-
-guint64
-td_fbp_slot_stored_bytes (guint bits, guint64 values)
-{
-  return slot_counts_at (bits, values) + td_stored_samples_counts_bytes (values);
-}
-
-TdFbpSlot *
-td_fbp_slot_new_stored (TdDevice *device, guint bits, guint64 values, GError **error)
-{
-  TdFbpSlot *slot = td_fbp_slot_new (device, FALSE, td_fbp_slot_stored_bytes (bits, values), error);
-
-  if (slot)
-    slot->counts = (guint32 *) ((char *) slot->host + slot_counts_at (bits, values));
-  return slot;
+  if (counts_bytes)
+    slot->counts = (guint32 *) ((char *) slot->host + counts_at);
+  return g_steal_pointer (&slot);
 }
 
 void
@@ -145,15 +125,13 @@ make_queues (TdFbpWorkingSet *set, GError **error)
 static gboolean
 make_inputs (TdFbpWorkingSet *set, const TdFbp *fbp, GError **error)
 {
+  const guint64 samples = (guint64) set->max_rows * fbp->n_views * fbp->n_columns;
+
   for (guint i = 0; i < set->n_lanes && !fbp->direct; i++) {
-    set->lanes[i].data = td_buffer_new (set->device, set->max_rows * td_fbp_row_bytes (fbp), error);
-    if (!set->lanes[i].data)
-      return FALSE;
-    if (fbp->raw_bytes)
-      set->lanes[i].raw
-          = td_raw_samples_new (set->device, fbp->raw_bytes,
-                                set->max_rows * td_fbp_sent_bytes (fbp) / fbp->raw_bytes, error);
-    if (fbp->raw_bytes && !set->lanes[i].raw)
+    TdFbpLane *lane = &set->lanes[i];
+    if (!(lane->data = td_buffer_new (set->device, samples * sizeof (float), error))
+        || (fbp->raw_bytes
+            && !(lane->raw = td_raw_samples_new (set->device, fbp->raw_bytes, samples, error))))
       return FALSE;
   }
   return TRUE;
@@ -173,12 +151,25 @@ make_stored (TdFbpWorkingSet *set, const TdFbp *fbp, const TdStoredScale *scale,
   return TRUE;
 }
 
+/* With the centre of @row. */
+static gboolean
+make_projector (TdFbpWorkingSet *set, const TdPlan *plan, double row, GError **error)
+{
+  TdBackprojectTask task;
+
+  td_fbp_task (plan, row, &task);
+  set->projector_row = row;
+  set->projector = td_backprojector_new (set->family, set->device, &task, NULL, set->batch, error);
+  if (set->projector)
+    td_backprojector_set_cancellable (set->projector, set->job->cancellable);
+  return set->projector != NULL;
+}
+
 /* What depends on the field of view. */
 static gboolean
 working_set_make_field (TdFbpWorkingSet *set, const TdPlan *plan, GError **error)
 {
   const TdFbp *fbp = plan->extra;
-  TdBackprojectTask task;
 
   set->nx = fbp->nx;
   set->ny = fbp->ny;
@@ -197,22 +188,22 @@ working_set_make_field (TdFbpWorkingSet *set, const TdPlan *plan, GError **error
   }
   set->filter
       = td_row_filter_new (set->device, fbp->n_columns, fbp->n_filtered, set->filter_rows, error);
-  if (!set->filter || !td_row_filter_set (set->filter, &plan->recipe.filter, error))
-    return FALSE;
-  td_fbp_task (plan, set->projector_row, &task);
-  set->projector = td_backprojector_new (set->family, set->device, &task, NULL, set->batch, error);
-  if (!set->projector)
-    return FALSE;
-  td_backprojector_set_cancellable (set->projector, set->job->cancellable);
-  return TRUE;
+  return set->filter && td_row_filter_set (set->filter, &plan->recipe.filter, error)
+         && make_projector (set, plan, plan->facts.first_slice, error);
 }
 
+/* The set is the plan's from now on, and the job is told what computes for it. */
 static void
-working_set_tell_family (const TdFbpWorkingSet *set)
+working_set_serve (TdFbpWorkingSet *set, const TdPlan *plan)
 {
+  const TdFbp *fbp = plan->extra;
   const char *description = set->projector->description;
 
+  set->blend = fbp->blend;
+  set->centre_px = fbp->centre_px;
+  set->recipe = plan->recipe;
   td_job_set_family (set->job, set->family->name, description ? description : set->family->name);
+  td_job_set_precision (set->job, td_fbp_precision (plan, set->family));
 }
 
 static void
@@ -225,30 +216,18 @@ working_set_free_field (TdFbpWorkingSet *set)
     g_clear_pointer (&set->lanes[i].slices, td_buffer_free);
 }
 
-static gboolean
-make_preparation (TdFbpWorkingSet *set, const TdPlan *plan, GError **error)
-{
-  const TdRecipe *recipe = &plan->recipe;
-  g_autoptr (TdFlats) flats = td_engine_flats (plan->engine, plan->scan);
-
-  set->preparation
-      = td_preparation_new (set->device, plan->scan, flats, recipe->steps, recipe->n_steps, error);
-  return set->preparation != NULL;
-}
-
 TdFbpWorkingSet *
 td_fbp_working_set_new (TdJob *job, TdDevice *device, const TdBackprojectFamily *family,
                         guint max_slices, guint batch, const TdStoredScale *scale, GError **error)
 {
   const TdPlan *plan = job->plan;
   const TdFbp *fbp = plan->extra;
-  TdFbpWorkingSet *set = g_new0 (TdFbpWorkingSet, 1);
+  g_autoptr (TdFbpWorkingSet) set = g_new0 (TdFbpWorkingSet, 1);
 
   set->job = job;
   set->device = td_device_ref (device);
   set->family = family;
   set->scan = td_scan_ref (plan->scan);
-  set->recipe = plan->recipe;
   set->max_slices = max_slices;
   set->max_rows = td_fbp_most_rows (fbp, max_slices);
   set->batch = MIN (batch, max_slices);
@@ -257,18 +236,14 @@ td_fbp_working_set_new (TdJob *job, TdDevice *device, const TdBackprojectFamily 
   set->warm = td_device_info (device)->host_pointers; /* the host's kernels are compiled in */
   set->keep = fbp->keep;
   set->changed_step = G_MAXUINT;
-  set->blend = fbp->blend;
-  set->centre_px = fbp->centre_px;
-  set->projector_row = plan->facts.first_slice;
+  g_autoptr (TdFlats) flats = td_engine_flats (plan->engine, plan->scan);
   if (!make_queues (set, error) || !make_inputs (set, fbp, error)
-      || !make_preparation (set, plan, error) || !make_stored (set, fbp, scale, error)
-      || !working_set_make_field (set, plan, error)) {
-    td_fbp_working_set_free (set);
+      || !(set->preparation = td_preparation_new (device, plan->scan, flats, plan->recipe.steps,
+                                                  plan->recipe.n_steps, error))
+      || !make_stored (set, fbp, scale, error) || !working_set_make_field (set, plan, error))
     return NULL;
-  }
-  working_set_tell_family (set);
-  td_job_set_precision (job, td_fbp_precision (plan, set->family));
-  return set;
+  working_set_serve (set, plan);
+  return g_steal_pointer (&set);
 }
 
 static void
@@ -412,10 +387,7 @@ working_set_aim (TdFbpWorkingSet *set, guint row, GError **error)
     return FALSE;
   }
   td_backprojector_free (set->projector);
-  set->projector = td_backprojector_new (set->family, set->device, &task, NULL, set->batch, error);
-  if (set->projector)
-    td_backprojector_set_cancellable (set->projector, set->job->cancellable);
-  return set->projector != NULL;
+  return make_projector (set, plan, row, error);
 }
 
 /* The slices of the work, from its filtered rows to @slices. */
@@ -768,25 +740,6 @@ working_set_matches (gpointer item, gpointer user)
          && set->recipe.precision == plan->recipe.precision;
 }
 
-/* The place of the first step that differs; G_MAXUINT: none does. */
-static guint
-first_difference (const TdRecipe *a, const TdRecipe *b)
-{
-  const guint n = MIN (a->n_steps, b->n_steps);
-
-  for (guint i = 0; i < n; i++)
-    if (!td_step_equal (&a->steps[i], &b->steps[i]))
-      return i;
-  return a->n_steps == b->n_steps ? G_MAXUINT : n;
-}
-
-static gboolean
-same_filter (const TdFilter *a, const TdFilter *b)
-{
-  return a->kind == b->kind && a->cutoff == b->cutoff && a->order == b->order
-         && a->extend_edges == b->extend_edges;
-}
-
 /* Half acquisition weights the rows about the axis before they are filtered. */
 static gboolean
 blended_anew (const TdFbpWorkingSet *set, const TdPlan *plan)
@@ -802,9 +755,12 @@ blended_anew (const TdFbpWorkingSet *set, const TdPlan *plan)
 static void
 change_steps (TdFbpWorkingSet *set, const TdRecipe *recipe)
 {
-  const guint changed = first_difference (&set->recipe, recipe);
+  const guint n = MIN (set->recipe.n_steps, recipe->n_steps);
+  guint changed = 0; /* the place of the first step that differs */
 
-  if (changed == G_MAXUINT)
+  while (changed < n && td_step_equal (&set->recipe.steps[changed], &recipe->steps[changed]))
+    changed++;
+  if (changed == n && set->recipe.n_steps == recipe->n_steps)
     return;
   td_preparation_set_steps (set->preparation, recipe->steps, recipe->n_steps);
   set->held_rows = set->held_count = 0;
@@ -833,18 +789,14 @@ make_ready (TdFbpWorkingSet *set, TdJob *job, GError **error)
   }
   if (blended_anew (set, plan))
     set->held_count = 0;
-  set->blend = fbp->blend;
-  set->centre_px = fbp->centre_px;
   td_fbp_task (plan, set->projector_row, &task);
   change_steps (set, &plan->recipe);
-  if (!same_filter (&set->recipe.filter, &plan->recipe.filter)) {
+  if (!td_recipe_equal_in (&set->recipe, &plan->recipe, "filter")) {
     set->held_count = 0;
     if (!td_row_filter_set (set->filter, &plan->recipe.filter, error))
       return FALSE;
   }
-  set->recipe = plan->recipe;
-  working_set_tell_family (set);
-  td_job_set_precision (job, td_fbp_precision (plan, set->family));
+  working_set_serve (set, plan);
   td_backprojector_set_cancellable (set->projector, job->cancellable);
   return td_backprojector_update (set->projector, &task, error);
 }

@@ -9,17 +9,18 @@
 /* A piece of host memory that the threads pass on; on direct runs it is a device buffer. */
 typedef struct {
   float *host;
-  TdBuffer *buffer; /* NULL unless direct */
-  TdDevice *device; /* owner of buffer or of pinned memory */
-  guint32 *counts;  /* within host, of the part that came down last; NULL: slices come as floats */
+  TdBuffer *buffer;   /* NULL unless direct */
+  TdDevice *device;   /* owner of buffer or of pinned memory */
+  guint64 host_bytes; /* 0: direct */
+  guint32 *counts; /* within host, of the part that came down last; NULL: slices come as floats */
   TdStoredCounts stored; /* of all parts */
 } TdFbpSlot;
 
-TdFbpSlot *td_fbp_slot_new (TdDevice *device, gboolean direct, guint64 bytes, GError **error);
-/* For @values as samples, with their counts. */
-TdFbpSlot *td_fbp_slot_new_stored (TdDevice *device, guint bits, guint64 values, GError **error);
-guint64 td_fbp_slot_stored_bytes (guint bits, guint64 values);
+/* @counts_bytes: of the counts that come down with samples; 0: slices come as floats. */
+TdFbpSlot *td_fbp_slot_new (TdDevice *device, gboolean direct, guint64 bytes, guint64 counts_bytes,
+                            GError **error);
 void td_fbp_slot_free (TdFbpSlot *slot);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdFbpSlot, td_fbp_slot_free)
 
 /* ── Working set ── */
 
@@ -42,6 +43,7 @@ TdFbpWorkingSet *td_fbp_working_set_new (TdJob *job, TdDevice *device,
                                          const TdBackprojectFamily *family, guint max_slices,
                                          guint batch, const TdStoredScale *scale, GError **error);
 void td_fbp_working_set_free (TdFbpWorkingSet *set);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdFbpWorkingSet, td_fbp_working_set_free)
 guint td_fbp_working_set_max_slices (const TdFbpWorkingSet *set);
 /* Enqueues the work on lane 0 … lanes-1, which must be idle. Checks the job's cancellable between
    pieces on devices that work in the calling thread. */
