@@ -72,31 +72,24 @@ fdk_download_make_stored (TdFdkDevice *device, GError **error)
 }
 
 static gboolean
-fdk_download_fetch (TdFdkDevice *device, float *to, TdPlace from, guint64 voxels, GError **error)
-{
-  return device->stored ? td_stored_samples_fetch (device->stored, device->download, to,
-                                                   device->stored_counts, error)
-                        : td_download (device->download, to, from.buffer, from.offset,
-                                       voxels * sizeof *to, error);
-}
-
-static gboolean
 fdk_download_slices (TdFdkDevice *device, float *to, const TdFdkPart *part, guint slice0, guint n,
                      GError **error)
 {
   TdFdkRun *run = device->run;
-  const TdFdkPlan *fdk = run->fdk;
-  const guint64 slice = (guint64) fdk->input->task.ny * fdk->input->task.nx;
-  const TdPlace from = { part->volume, slice0 * slice * sizeof *to };
+  const guint64 bytes = n * td_fdk_slice_bytes (run->fdk), voxels = bytes / sizeof *to;
+  const TdPlace from = { part->volume, slice0 * td_fdk_slice_bytes (run->fdk) };
   const gint64 start = g_get_monotonic_time ();
   g_autoptr (TdEvent) before = NULL, made = NULL, after = NULL;
   double converting = 0, seconds = 0;
   const gboolean ok
       = (before = td_event_record (device->download, error))
         && (!device->stored
-            || td_stored_samples_run (device->stored, device->download, from, n * slice, error))
+            || td_stored_samples_run (device->stored, device->download, from, voxels, error))
         && (made = td_event_record (device->download, error))
-        && fdk_download_fetch (device, to, from, n * slice, error)
+        && (device->stored
+                ? td_stored_samples_fetch (device->stored, device->download, to,
+                                           device->stored_counts, error)
+                : td_download (device->download, to, from.buffer, from.offset, bytes, error))
         && (after = td_event_record (device->download, error))
         && td_queue_finish (device->download, error)
         && td_event_elapsed (before, made, &converting, error)
@@ -104,7 +97,7 @@ fdk_download_slices (TdFdkDevice *device, float *to, const TdFdkPart *part, guin
 
   device->download_s += seconds;
   device->download_bytes
-      += n * slice * (device->stored ? run->plan->recipe.output_bits / 8 : sizeof *to);
+      += voxels * (device->stored ? run->plan->recipe.output_bits / 8 : sizeof *to);
   if (device->stored)
     td_job_add_stage (run->job, "convert", converting);
   td_job_add_stage (run->job, "download", seconds);
@@ -221,6 +214,7 @@ add_up (TdFdkRun *run, guint index, float *mine, guint batches, GError **error)
   const TdFdkPlan *fdk = run->fdk;
   TdFdkSlab *slab = &run->slabs[index];
   const guint slice0 = fdk->cut.slabs[index].slice0, slices = fdk->cut.slabs[index].n_slices;
+  const guint64 bytes = slices * td_fdk_slice_bytes (fdk);
 
   g_mutex_lock (&run->monitor.lock);
   while (slab->sum) {
@@ -229,13 +223,13 @@ add_up (TdFdkRun *run, guint index, float *mine, guint batches, GError **error)
     g_mutex_unlock (&run->monitor.lock);
 
     const gint64 start = g_get_monotonic_time ();
-    td_host_add (mine, other, (gsize) slices * fdk->input->task.ny * fdk->input->task.nx);
+    td_host_add (mine, other, bytes / sizeof *mine);
     const double seconds = (g_get_monotonic_time () - start) * 1e-6;
     td_job_add_stage (run->job, N_ ("sum"), seconds);
     put_buffer (run, other);
     g_mutex_lock (&run->monitor.lock);
     run->sum_s += seconds;
-    run->sum_bytes += (double) slices * fdk->input->task.ny * fdk->input->task.nx * sizeof *mine;
+    run->sum_bytes += bytes;
   }
   const gboolean complete = batches == fdk->fit.n_batches;
   if (!complete) {
@@ -271,21 +265,13 @@ download_part (TdFdkDevice *device, TdFdkPart *part, GError **error)
 
 /* ── The thread ── */
 
-/* NULL: no more will come. */
-static TdFdkPart *
-next_part (TdFdkDevice *device)
+/* No more parts will come. */
+static gboolean
+all_downloaded (gconstpointer user)
 {
-  TdFdkRun *run = device->run;
-  TdFdkPart *part = NULL;
+  const TdFdkDevice *device = user;
 
-  g_mutex_lock (&run->monitor.lock);
-  while (g_queue_is_empty (&device->computed) && !device->computed_all
-         && !td_fdk_device_stopped (device))
-    td_monitor_wait (&run->monitor);
-  if (!td_fdk_device_stopped (device))
-    part = g_queue_pop_head (&device->computed);
-  g_mutex_unlock (&run->monitor.lock);
-  return part;
+  return td_fdk_device_stopped (device) || (device->computed_all && !device->computed.length);
 }
 
 gboolean
@@ -301,7 +287,7 @@ td_fdk_download (TdFdkDevice *device, GError **error)
   if (!device->download || !fdk_download_make_stored (device, error)
       || (device->cache && !td_fdk_row_cache_open (device->cache, error)))
     return FALSE;
-  while ((part = next_part (device)))
+  while ((part = td_monitor_get (&device->run->monitor, &device->computed, all_downloaded, device)))
     if (!td_event_wait (device->download, part->computed, error)
         || !td_event_sync (part->computed, error) || !book_kernels (device, part, error)
         || !(volume ? download_slab : download_part) (device, part, error))

@@ -291,13 +291,12 @@ fdk_filter_take (TdFdkRun *run, guint place, guint n, float *passing, GError **e
 static gboolean
 fdk_filter_await_room (TdFdkRun *run, guint end)
 {
-  g_mutex_lock (&run->monitor.lock);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&run->monitor.lock);
+
   while (end > run->views_passed + run->fdk->fit.held_views && !run->error
          && !g_cancellable_is_cancelled (run->cancellable))
     td_monitor_wait (&run->monitor);
-  const gboolean ok = !run->error && !g_cancellable_is_cancelled (run->cancellable);
-  g_mutex_unlock (&run->monitor.lock);
-  return ok;
+  return !run->error && !g_cancellable_is_cancelled (run->cancellable);
 }
 
 gpointer
@@ -409,11 +408,9 @@ td_fdk_wait_rows (TdFdkDevice *device, const TdFdkBatch *batch, guint end)
   TdFdkRun *run = device->run;
   const guint views = run->plan->gathered ? td_fdk_gathered_views (run->plan, batch) : 0;
 
-  g_mutex_lock (&run->monitor.lock);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&run->monitor.lock);
   while ((run->plan->gathered ? run->views_done < views : run->rows_done < end)
          && !td_fdk_device_stopped (device))
     td_monitor_wait (&run->monitor);
-  const gboolean ok = !td_fdk_device_stopped (device);
-  g_mutex_unlock (&run->monitor.lock);
-  return ok;
+  return !td_fdk_device_stopped (device);
 }

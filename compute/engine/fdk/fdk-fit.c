@@ -48,10 +48,16 @@ reading_bytes (const TdFdkPlan *fdk, guint64 most)
                                                                        : FILTER_BYTES;
 }
 
+guint64
+td_fdk_slice_bytes (const TdFdkPlan *fdk)
+{
+  return (guint64) fdk->input->task.ny * fdk->input->task.nx * sizeof (float);
+}
+
 static guint64
 slab_bytes (const TdFdkPlan *fdk)
 {
-  return (guint64) fdk->fit.slab * fdk->input->task.ny * fdk->input->task.nx * sizeof (float);
+  return fdk->fit.slab * td_fdk_slice_bytes (fdk);
 }
 
 static void
@@ -252,7 +258,7 @@ fit_device (const TdPlan *plan, TdFdkPlan *fdk, guint index, guint64 budget, GEr
 static void
 fit_pinned (TdFdkPlan *fdk, guint n_devices, guint halvings, guint64 left)
 {
-  const guint64 slice = slab_bytes (fdk) / fdk->fit.slab;
+  const guint64 slice = td_fdk_slice_bytes (fdk);
   const guint64 ring = left / 8 / (TD_FDK_RING * n_devices);
   const guint64 most_download = DOWNLOAD_BYTES >> halvings;
   const guint64 most_ring = (fdk->fit.cached ? 2 * CHUNK_BYTES : CHUNK_BYTES) >> halvings;
@@ -413,7 +419,7 @@ count_bytes (const TdPlan *plan, TdFdkPlan *fdk)
   }
   fit->host_bytes += (fdk->scheme.spool == TD_CONE_SPOOL_MEMORY ? td_fdk_spool_bytes (fdk) : 0)
                      + td_fdk_spool_work_bytes (fdk) + fdk_fit_preparing_bytes (plan, fdk)
-                     + fit->n_downloads * fit->download_slices * (slab_bytes (fdk) / fit->slab)
+                     + fit->n_downloads * fit->download_slices * td_fdk_slice_bytes (fdk)
                      + devices->len * (TD_FDK_RING * fit->ring_bytes + fit->block_rows * read);
   if (!fit->cached)
     fit->host_bytes

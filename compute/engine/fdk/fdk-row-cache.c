@@ -295,10 +295,8 @@ send_chunk (TdFdkRowCache *cache, guint index, GError **error)
   g_mutex_unlock (&run->monitor.lock);
   if (!ok || !td_fdk_record (cache->ring.queue, cache->sends, error)
       || !td_fdk_ring_send (&cache->ring, chunk->data, 0, span.from.count * row, error)
-      || !td_fdk_record (cache->ring.queue, cache->sends, error))
-    return FALSE;
-  chunk->sent = td_event_record (cache->ring.queue, error);
-  if (!chunk->sent)
+      || !td_fdk_record (cache->ring.queue, cache->sends, error)
+      || !td_fdk_mark (cache->ring.queue, &chunk->sent, error))
     return FALSE;
   g_queue_push_tail (&cache->raw, GUINT_TO_POINTER (index));
   return TRUE;
@@ -364,14 +362,11 @@ filter_chunk (TdFdkRowCache *cache, guint index, GError **error)
                               span.from.count, run->cancellable, error)
       || (cache->filter
           && !td_fdk_filter_span (run->fdk->input, cache->filter, queue, chunk->data, &span, error))
-      || !td_fdk_record (queue, cache->events, error))
-    return FALSE;
-  TdEvent *filtered = td_event_record (queue, error);
-  if (!filtered)
+      || !td_fdk_record (queue, cache->events, error)
+      || !td_fdk_mark (queue, &chunk->filtered, error))
     return FALSE;
   cache->filtered_bytes += (double) td_fdk_filtered_bytes (run->fdk->input, span.from.count);
   g_mutex_lock (&run->monitor.lock);
-  chunk->filtered = filtered;
   chunk->here = TRUE;
   td_monitor_release (&run->monitor);
   return TRUE;
@@ -440,14 +435,12 @@ td_fdk_row_cache_feed (TdFdkDevice *device, GError **error)
 static gboolean
 wait_for (TdFdkRowCache *cache, guint index)
 {
-  TdFdkRun *run = cache->device->run;
+  TdMonitor *monitor = &cache->device->run->monitor;
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&monitor->lock);
 
-  g_mutex_lock (&run->monitor.lock);
   while (!cache->chunks[index].here && !td_fdk_device_stopped (cache->device))
-    td_monitor_wait (&run->monitor);
-  const gboolean here = !td_fdk_device_stopped (cache->device);
-  g_mutex_unlock (&run->monitor.lock);
-  return here;
+    td_monitor_wait (monitor);
+  return !td_fdk_device_stopped (cache->device);
 }
 
 gboolean

@@ -129,6 +129,14 @@ td_fdk_record (TdQueue *queue, GPtrArray *events, GError **error)
 }
 
 gboolean
+td_fdk_mark (TdQueue *queue, TdEvent **event, GError **error)
+{
+  g_clear_pointer (event, td_event_free);
+  *event = td_event_record (queue, error);
+  return *event != NULL;
+}
+
+gboolean
 td_fdk_device_spans (TdFdkDevice *device, const char *stage, const GPtrArray *events, double *sum,
                      GError **error)
 {
@@ -283,12 +291,6 @@ give_back (TdFdkDevice *device)
 
 /* ── Memory ── */
 
-static guint64
-slice_bytes (const TdFdkPlan *fdk)
-{
-  return (guint64) fdk->input->task.ny * fdk->input->task.nx * sizeof (float);
-}
-
 static gboolean
 make_projections (TdFdkRun *run, GError **error)
 {
@@ -350,7 +352,7 @@ make_downloads (TdFdkRun *run, GError **error)
     g_autoptr (GError) reason = NULL;
 
     run->downloads = td_fdk_pinned_take (run->plan->engine, device, fdk->fit.n_downloads,
-                                         slices * slice_bytes (fdk), &reason);
+                                         slices * td_fdk_slice_bytes (fdk), &reason);
     if (run->downloads)
       break;
     /* Sums of projections' parts need whole slabs. */
@@ -519,6 +521,13 @@ any_sound (const TdFdkRun *run)
   return FALSE;
 }
 
+static void
+device_retires (TdFdkRun *run, const TdFdkDevice *device)
+{
+  td_job_note (run->job, "%s was retired, the other devices did its share: %p",
+               td_device_info (device->device)->id, td_error_message (device->error));
+}
+
 /* The last thread of the device has ended: its memory goes, what it did not deliver is free again.
  */
 static void
@@ -543,17 +552,13 @@ close_device (TdFdkDevice *device)
   if (last)
     td_fdk_fail (run, g_error_copy (device->error));
   else
-    td_job_note (run->job, "%s was retired, the other devices did its share: %p",
-                 td_device_info (device->device)->id, td_error_message (device->error));
+    device_retires (run, device);
 }
 
 static void
 thread_ends (TdFdkDevice *device)
 {
-  g_mutex_lock (&device->run->monitor.lock);
-  const gboolean last = --device->running == 0;
-  g_mutex_unlock (&device->run->monitor.lock);
-  if (last)
+  if (g_atomic_int_dec_and_test (&device->running))
     close_device (device);
 }
 
@@ -597,7 +602,7 @@ device_start (TdFdkDevice *device)
    to another family. An attempt ends for all devices, since they share its cut. Slices that were
    delivered and rows that were filtered into host memory stay. */
 
-static gboolean
+static void
 less_memory (TdFdkRun *run, const TdFdkDevice *device, TdFdkAttempt *next)
 {
   const guint n = run->plan->devices->len;
@@ -605,7 +610,7 @@ less_memory (TdFdkRun *run, const TdFdkDevice *device, TdFdkAttempt *next)
   td_engine_drop_idle (run->plan->engine);
   if (!run->dropped_idle) {
     run->dropped_idle = TRUE;
-    return TRUE;
+    return;
   }
   if (!next->budgets) {
     next->budgets = run->attempt.budgets = g_new (guint64, n);
@@ -614,7 +619,6 @@ less_memory (TdFdkRun *run, const TdFdkDevice *device, TdFdkAttempt *next)
   }
   next->budgets[device->index] = td_fdk_device_bytes (run->plan, run->fdk, device->index) / 2;
   next->halvings++;
-  return TRUE;
 }
 
 static gboolean
@@ -665,10 +669,10 @@ fdk_run_relieve (TdFdkRun *run, const TdFdkDevice *device)
   TdFdkScheme scheme = run->now.scheme;
   TdFdkAttempt next = run->attempt;
   TdFdkFit fit;
-  gboolean changed;
+  gboolean changed = TRUE;
 
   if (reaction == TD_REACTION_RETRY_SMALLER)
-    changed = less_memory (run, device, &next);
+    less_memory (run, device, &next);
   else if (reaction == TD_REACTION_SMALLER_LAUNCHES)
     changed = smaller_launches (&run->fdk->fit, &next);
   else
@@ -740,8 +744,7 @@ fdk_run_retry (TdFdkRun *run)
       td_prefix_error (&run->error, "No device is left; the last to fail was ");
     if (run->n_retired == run->n_devices)
       return FALSE;
-    td_job_note (run->job, "%s was retired, the other devices did its share: %p",
-                 td_device_info (failed->device)->id, td_error_message (failed->error));
+    device_retires (run, failed);
   }
   cut_again (run);
   g_clear_error (&run->error);
@@ -814,8 +817,8 @@ fdk_run_make_memory (TdFdkRun *run, GError **error)
     return FALSE;
   if (!run->downloads && !make_downloads (run, error))
     return FALSE;
-  run->download_slices
-      = (guint) MIN (run->fdk->fit.download_slices, run->downloads->bytes / slice_bytes (run->fdk));
+  run->download_slices = (guint) MIN (run->fdk->fit.download_slices,
+                                      run->downloads->bytes / td_fdk_slice_bytes (run->fdk));
   return TRUE;
 }
 

@@ -139,8 +139,8 @@ struct TdFdkDevice {
   gint64 origin_us; /* and when it was asked for, which is never too late */
   double kernel_s, kernel_updates, download_s, download_bytes;
 
-  guint running;         /* threads; under the run's lock, as all below */
-  GError *error;         /* the first: the device is retired */
+  guint running;         /* threads; atomic */
+  GError *error;         /* the first: retires the device; under the run's lock, as all below */
   gboolean computed_all; /* no more slabs will come to be downloaded, the kernels have ended */
   GQueue computed;       /* TdFdkPart, to be downloaded */
   GPtrArray *open;       /* TdFdkPart, taken and not delivered; owned */
@@ -155,6 +155,8 @@ gboolean td_fdk_device_spans (TdFdkDevice *device, const char *stage, const GPtr
 /* Such events, and the next of them. */
 GPtrArray *td_fdk_events_new (void);
 gboolean td_fdk_record (TdQueue *queue, GPtrArray *events, GError **error);
+/* In place of an earlier event, which may be NULL. */
+gboolean td_fdk_mark (TdQueue *queue, TdEvent **event, GError **error);
 /* Under the lock. For td_monitor_get(): @device is a TdFdkDevice. */
 gboolean td_fdk_device_stopped (gconstpointer device);
 void td_fdk_run_unref (TdFdkRun *run);

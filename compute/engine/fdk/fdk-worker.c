@@ -39,8 +39,7 @@ open_worker (TdFdkWorker *worker, GError **error)
   const TdConeLimits limits = td_fdk_limits (plan, fdk);
   const guint64 batch
       = (guint64) fdk->fit.batch * fdk->fit.slab_rows * fdk->input->task.n_columns * sizeof (float);
-  const guint64 slab
-      = (guint64) fdk->fit.slab * fdk->input->task.ny * fdk->input->task.nx * sizeof (float);
+  const guint64 slice = td_fdk_slice_bytes (fdk);
   const guint n_rows = !fdk->fit.cached && (fdk->cut.n_slabs > 1 || fdk->fit.n_batches > 1) ? 2 : 1;
   const gint64 start = g_get_monotonic_time ();
 
@@ -48,13 +47,12 @@ open_worker (TdFdkWorker *worker, GError **error)
   worker->queue = td_queue_new (device->device, error);
   if (!worker->queue)
     return FALSE;
-  if (device->run->job->spans) {
-    /* Before it, since a busy machine may return from the wait much later than it ended. */
-    device->origin_us = g_get_monotonic_time ();
-    device->origin = td_event_record (worker->queue, error);
-    if (!device->origin || !td_event_sync (device->origin, error))
-      return FALSE;
-  }
+  /* Before it, since a busy machine may return from the wait much later than it ended. */
+  device->origin_us = g_get_monotonic_time ();
+  if (device->run->job->spans
+      && (!td_fdk_mark (worker->queue, &device->origin, error)
+          || !td_event_sync (device->origin, error)))
+    return FALSE;
   worker->projector
       = td_cone_projector_new (device->family, device->device, &fdk->input->task, &limits, error);
   if (!worker->projector)
@@ -63,15 +61,14 @@ open_worker (TdFdkWorker *worker, GError **error)
     if (!(worker->rows[i] = td_buffer_new (device->device, batch, error)))
       return FALSE;
   for (guint i = 0; i < fdk->fit.volumes; i++) {
-    if (!(worker->volumes[i] = td_buffer_new (device->device, slab, error)))
+    if (!(worker->volumes[i] = td_buffer_new (device->device, fdk->fit.slab * slice, error)))
       return FALSE;
     g_queue_push_tail (&device->free_volumes, worker->volumes[i]);
   }
   if (device->run->job->turns.begin) {
     worker->sums.queue = worker->queue;
-    worker->sums.pinned
-        = td_fdk_pinned_take (plan->engine, device->device, TD_FDK_RING,
-                              slab / fdk->fit.slab * fdk->fit.download_slices, error);
+    worker->sums.pinned = td_fdk_pinned_take (plan->engine, device->device, TD_FDK_RING,
+                                              fdk->fit.download_slices * slice, error);
     if (!worker->sums.pinned)
       return FALSE;
   }
@@ -88,16 +85,15 @@ open_worker (TdFdkWorker *worker, GError **error)
 void
 td_fdk_worker_free (TdFdkWorker *worker)
 {
-  gboolean sound = worker->device->error == NULL;
+  TdFdkDevice *device = worker->device;
+  TdQueue *const queues[]
+      = { worker->queue, device->stored ? device->download : NULL, worker->ring.queue };
+  gboolean sound = device->error == NULL;
 
-  if (worker->queue)
-    sound = td_queue_finish (worker->queue, NULL) && sound;
-  if (worker->device->stored)
-    sound = td_queue_finish (worker->device->download, NULL) && sound;
-  if (worker->ring.queue)
-    sound = td_queue_finish (worker->ring.queue, NULL) && sound;
-  td_fdk_ring_clear (&worker->ring, worker->device->run->plan->engine, sound);
-  td_fdk_ring_clear (&worker->sums, worker->device->run->plan->engine, sound);
+  for (guint i = 0; i < G_N_ELEMENTS (queues); i++)
+    sound = (!queues[i] || td_queue_finish (queues[i], NULL)) && sound;
+  td_fdk_ring_clear (&worker->ring, device->run->plan->engine, sound);
+  td_fdk_ring_clear (&worker->sums, device->run->plan->engine, sound);
   for (guint i = 0; i < 2; i++) {
     td_event_free (worker->filled[i]);
     td_event_free (worker->used[i]);
@@ -105,10 +101,10 @@ td_fdk_worker_free (TdFdkWorker *worker)
     td_buffer_free (worker->volumes[i]);
   }
   td_cone_projector_free (worker->projector);
-  td_event_free (worker->device->origin);
-  td_stored_samples_free (g_steal_pointer (&worker->device->stored));
-  g_clear_pointer (&worker->device->stored_counts, g_free);
-  td_queue_free (worker->device->download);
+  td_event_free (device->origin);
+  td_stored_samples_free (g_steal_pointer (&device->stored));
+  g_clear_pointer (&device->stored_counts, g_free);
+  td_queue_free (device->download);
   td_queue_free (worker->ring.queue);
   td_queue_free (worker->queue);
   g_free (worker->views);
@@ -179,23 +175,17 @@ send_batch (TdFdkWorker *worker, const TdFdkPart *part, guint batch, GError **er
                   .row0 = cut->row0,
                   .n_rows = cut->row_end - cut->row0 };
 
-  if (fdk->fit.cached)
-    return TRUE;
-  if (work.n_rows == 0 || !td_fdk_wait_rows (device, &work.batch, cut->row_end))
-    return TRUE; /* nothing is seen, or nothing more will be computed */
+  if (fdk->fit.cached || work.n_rows == 0 || !td_fdk_wait_rows (device, &work.batch, cut->row_end))
+    return TRUE; /* nothing is to be sent, or is seen, or will be computed */
 
   const gint64 start = g_get_monotonic_time ();
   if (td_device_info (device->device)->host_pointers) {
     work.to = td_buffer_map (worker->rows[slot]);
     td_parallel_for (work.batch.n, gather_view, &work);
   } else if ((worker->used[slot] && !td_event_wait (worker->ring.queue, worker->used[slot], error))
-             || !send_views (worker, &work, worker->rows[slot], error)) {
+             || !send_views (worker, &work, worker->rows[slot], error)
+             || !td_fdk_mark (worker->ring.queue, &worker->filled[slot], error)) {
     return FALSE;
-  } else {
-    g_clear_pointer (&worker->filled[slot], td_event_free);
-    worker->filled[slot] = td_event_record (worker->ring.queue, error);
-    if (!worker->filled[slot])
-      return FALSE;
   }
   if (!td_fdk_file_sound (device->run, error))
     return FALSE;
@@ -223,7 +213,7 @@ fdk_worker_begin_part (TdFdkWorker *worker, TdFdkPart *part, GError **error)
   const TdFdkPlan *fdk = run->fdk;
   const TdFdkSlabCut *cut = &fdk->cut.slabs[part->slab];
   const TdRowRange all = { 0, fdk->input->task.ny };
-  const guint64 slice = (guint64) fdk->input->task.ny * fdk->input->task.nx * sizeof (float);
+  const guint64 slice = td_fdk_slice_bytes (fdk);
   const TdJobTurns *turns = &run->job->turns;
 
   if (!turns->begin)
@@ -341,12 +331,9 @@ add_batch (TdFdkWorker *worker, TdFdkPart *part, guint index, GError **error)
   if (td_fdk_bands (device) > 1 && !fdk_worker_project_bands (worker, part, &batch, slot, error))
     return FALSE;
   if (row0 < end) {
-    if (td_fdk_bands (device) == 1
-        && !fdk_worker_project (worker, part, &batch, slot, (TdRowRange) { 0 }, error))
-      return FALSE;
-    g_clear_pointer (&worker->used[slot], td_event_free);
-    worker->used[slot] = td_event_record (worker->queue, error);
-    if (!worker->used[slot])
+    if ((td_fdk_bands (device) == 1
+         && !fdk_worker_project (worker, part, &batch, slot, (TdRowRange) { 0 }, error))
+        || !td_fdk_mark (worker->queue, &worker->used[slot], error))
       return FALSE;
   }
   const double updates
@@ -364,8 +351,7 @@ hand_over (TdFdkWorker *worker, TdFdkPart *part, GError **error)
 {
   TdFdkDevice *device = worker->device;
 
-  part->computed = td_event_record (worker->queue, error);
-  if (!part->computed)
+  if (!td_fdk_mark (worker->queue, &part->computed, error))
     return FALSE;
   td_monitor_put (&device->run->monitor, &device->computed, part);
   return TRUE;

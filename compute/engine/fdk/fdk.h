@@ -175,6 +175,7 @@ guint64 td_fdk_rows_bytes (const TdFdkInput *input, guint from_rows, guint n);
 guint64 td_fdk_read_bytes (const TdFdkInput *input, guint n);
 guint64 td_fdk_filtered_bytes (const TdFdkInput *input, guint n);
 /* Bytes of a chunk. */
+guint64 td_fdk_slice_bytes (const TdFdkPlan *fdk);
 guint64 td_fdk_chunk_bytes (const TdFdkPlan *fdk);
 /* Bytes that filtered views take on the host. */
 guint64 td_fdk_store_bytes (const TdFdkPlan *fdk);
