@@ -3,57 +3,42 @@
 
 #include <math.h>
 
-/* Sums over the pixels compared. */
-typedef struct {
-  double squares, reference, low, high;
-} Sums;
-
+/* Of @single, or of @wide where that is NULL. */
 static void
-lab_measure_add (TdLabDifference *difference, Sums *sums, double a, double b)
+lab_measure_differ (const float *single, const double *wide, const double *b, gsize n,
+                    TdLabDifference *difference)
 {
-  const double d = a - b;
+  double squares = 0, reference = 0, low = INFINITY, high = -INFINITY;
 
-  if (!isfinite (d))
-    return;
-  difference->n++;
-  difference->max_abs = fmax (difference->max_abs, fabs (d));
-  sums->squares += d * d;
-  sums->reference += b * b;
-  sums->low = fmin (sums->low, b);
-  sums->high = fmax (sums->high, b);
-}
-
-static void
-lab_measure_end (TdLabDifference *difference, const Sums *sums)
-{
-  difference->rms = difference->n ? sqrt (sums->squares / difference->n) : NAN;
-  difference->relative_rms = sums->reference > 0 ? sqrt (sums->squares / sums->reference) : NAN;
+  *difference = (TdLabDifference) { 0 };
+  for (gsize i = 0; i < n; i++) {
+    const double d = (single ? single[i] : wide[i]) - b[i];
+    if (!isfinite (d))
+      continue;
+    difference->n++;
+    difference->max_abs = fmax (difference->max_abs, fabs (d));
+    squares += d * d;
+    reference += b[i] * b[i];
+    low = fmin (low, b[i]);
+    high = fmax (high, b[i]);
+  }
+  difference->rms = difference->n ? sqrt (squares / difference->n) : NAN;
+  difference->relative_rms = reference > 0 ? sqrt (squares / reference) : NAN;
   difference->psnr_db = difference->rms == 0 ? INFINITY
-                        : sums->high > sums->low
-                            ? 20 * log10 ((sums->high - sums->low) / difference->rms)
-                            : NAN;
+                        : high > low         ? 20 * log10 ((high - low) / difference->rms)
+                                             : NAN;
 }
 
 void
 td_lab_difference (const float *a, const double *b, gsize n, TdLabDifference *difference)
 {
-  Sums sums = { .low = INFINITY, .high = -INFINITY };
-
-  *difference = (TdLabDifference) { 0 };
-  for (gsize i = 0; i < n; i++)
-    lab_measure_add (difference, &sums, a[i], b[i]);
-  lab_measure_end (difference, &sums);
+  lab_measure_differ (a, NULL, b, n, difference);
 }
 
 void
 td_lab_difference_double (const double *a, const double *b, gsize n, TdLabDifference *difference)
 {
-  Sums sums = { .low = INFINITY, .high = -INFINITY };
-
-  *difference = (TdLabDifference) { 0 };
-  for (gsize i = 0; i < n; i++)
-    lab_measure_add (difference, &sums, a[i], b[i]);
-  lab_measure_end (difference, &sums);
+  lab_measure_differ (NULL, a, b, n, difference);
 }
 
 double

@@ -107,10 +107,11 @@ lab_outcome_unref (TdLabOutcome *outcome)
   g_free (outcome);
 }
 
-/* To be changed, for what was shown is not. */
+/* A copy of the outcome in its place, to be changed: what was shown is not. */
 static TdLabOutcome *
-lab_outcome_copy (const TdLabOutcome *outcome)
+lab_outcome_anew (TdLabResult *result, guint variant)
 {
+  TdLabOutcome *outcome = result->outcomes[variant];
   TdLabOutcome *copy = g_memdup2 (outcome, sizeof *outcome);
 
   g_atomic_ref_count_init (&copy->references);
@@ -122,7 +123,8 @@ lab_outcome_copy (const TdLabOutcome *outcome)
   copy->astray = td_messages_copy (outcome->astray);
   copy->notes = td_messages_copy (outcome->notes);
   copy->frc = outcome->frc ? td_lab_frc_ref (outcome->frc) : NULL;
-  return copy;
+  lab_outcome_unref (outcome);
+  return result->outcomes[variant] = copy;
 }
 
 TdLabResult *
@@ -268,21 +270,19 @@ lab_make_picture (Run *run, guint index)
 {
   const TdLabVariant *variant = run->lab->variants->pdata[index];
   TdLabOutcome *outcome = lab_outcome_new ();
-  TdPlan *plan = lab_check_options (variant, td_scan_facts (run->scan), &outcome->error)
-                     ? td_plan_new (run->engine, run->scan, &variant->recipe, NULL,
-                                    run->cancellable, &outcome->error)
-                     : NULL;
+  g_autoptr (TdPlan) plan = lab_check_options (variant, td_scan_facts (run->scan), &outcome->error)
+                                ? td_plan_new (run->engine, run->scan, &variant->recipe, NULL,
+                                               run->cancellable, &outcome->error)
+                                : NULL;
 
   if (!plan)
     return outcome;
   lab_take_facts (outcome, plan);
   g_autoptr (TdJob) job = td_job_new (plan);
-  if (!lab_run_job (plan, job, &outcome->pixels, run->cancellable, &outcome->error)) {
-    td_plan_unref (plan);
+  if (!lab_run_job (plan, job, &outcome->pixels, run->cancellable, &outcome->error))
     return outcome;
-  }
   const TdJobResult *result = td_job_result (job);
-  run->plans[index] = plan;
+  run->plans[index] = td_plan_ref (plan);
   outcome->kernel = result->kernel;
   outcome->precision = result->precision;
   outcome->device = g_strdup (result->device);
@@ -296,13 +296,6 @@ lab_make_picture (Run *run, guint index)
   outcome->bound = lab_bound (plan);
   lab_find_astray (outcome, &variant->recipe, result);
   return outcome;
-}
-
-static void
-lab_replace (TdLabOutcome **at, TdLabOutcome *by)
-{
-  lab_outcome_unref (*at);
-  *at = by;
 }
 
 static gboolean
@@ -534,12 +527,10 @@ lab_choose_against (Run *run, GError **error)
 static void
 lab_compare (Run *run, guint index)
 {
-  const TdLabOutcome *against = td_lab_against (run->result);
-  const TdLabOutcome *old = run->result->outcomes[index];
-
-  if (old->error)
+  if (run->result->outcomes[index]->error)
     return;
-  TdLabOutcome *outcome = lab_outcome_copy (old);
+  TdLabOutcome *outcome = lab_outcome_anew (run->result, index);
+  const TdLabOutcome *against = td_lab_against (run->result);
   if (outcome->nx != against->nx || outcome->ny != against->ny) {
     td_messages_add (&outcome->astray,
                      td_message_new (N_ ("%u × %u pixels are not compared with %u × %u"),
@@ -549,7 +540,6 @@ lab_compare (Run *run, guint index)
                        &outcome->difference);
     outcome->compared = TRUE;
   }
-  lab_replace (&run->result->outcomes[index], outcome);
 }
 
 /* Against the same recipe in double precision: what the kernels' arithmetic alone does. */
@@ -564,10 +554,8 @@ lab_measure_arithmetic (Run *run, guint index)
   if (!truth)
     return;
   TdLabDifference difference;
-  TdLabOutcome *outcome = lab_outcome_copy (old);
-  td_lab_difference (outcome->pixels, truth, (gsize) outcome->nx * outcome->ny, &difference);
-  outcome->arithmetic = difference.relative_rms;
-  lab_replace (&run->result->outcomes[index], outcome);
+  td_lab_difference (old->pixels, truth, (gsize) old->nx * old->ny, &difference);
+  lab_outcome_anew (run->result, index)->arithmetic = difference.relative_rms;
 }
 
 /* ── Emulation ── */
@@ -638,7 +626,8 @@ lab_emulate (Run *run, guint index)
                                              "by its shortcuts alone")));
   g_clear_pointer (&run->plans[index], td_plan_unref);
   run->plans[index] = g_steal_pointer (&emulation->plan);
-  lab_replace (&run->result->outcomes[index], outcome);
+  lab_outcome_unref (run->result->outcomes[index]);
+  run->result->outcomes[index] = outcome;
 }
 
 /* ── What double precision takes ── */
@@ -702,10 +691,9 @@ lab_time (Run *run, guint index)
       if (g_str_equal (result->stages[s].name, "back-project") && result->stages[s].seconds > 0)
         project = fmin (project, result->stages[s].seconds);
   }
-  TdLabOutcome *outcome = lab_outcome_copy (run->result->outcomes[index]);
+  TdLabOutcome *outcome = lab_outcome_anew (run->result, index);
   outcome->warm_s = best;
   outcome->updates_per_s = plan->facts.updates / (isfinite (project) ? project : best);
-  lab_replace (&run->result->outcomes[index], outcome);
 }
 
 /* ── Even and odd views ── */
@@ -761,20 +749,9 @@ lab_measure (Run *run, guint index)
   if (old->error || old->emulated || run->result->no_measure
       || !lab_measure_halves (run, run->plans[index], &noise, &frc, NULL))
     return;
-  TdLabOutcome *outcome = lab_outcome_copy (old);
+  TdLabOutcome *outcome = lab_outcome_anew (run->result, index);
   outcome->noise = noise;
   outcome->frc = frc;
-  lab_replace (&run->result->outcomes[index], outcome);
-}
-
-/* The data's noise, in the base recipe's picture. */
-static void
-lab_measure_noise (Run *run)
-{
-  g_autoptr (GError) error = NULL;
-
-  if (!lab_measure_halves (run, run->base_plan, &run->result->noise, NULL, &error))
-    run->result->no_measure = td_error_message (error);
 }
 
 /* ── Budget ── */
@@ -876,8 +853,10 @@ lab_measure_all (Run *run, GError **error)
     lab_compare (run, i);
   if (!lab_step (run, error))
     return FALSE;
-  if (lab->measure)
-    lab_measure_noise (run);
+  /* The data's noise, in the base recipe's picture. */
+  g_autoptr (GError) reason = NULL;
+  if (lab->measure && !lab_measure_halves (run, run->base_plan, &result->noise, NULL, &reason))
+    result->no_measure = td_error_message (reason);
   for (guint i = 0; i < result->n; i++) {
     lab_time (run, i);
     if (lab->reference)

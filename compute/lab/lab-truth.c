@@ -44,8 +44,8 @@ typedef struct {
   float *response;                   /* Fourier: padded / 2 */
   fftw_plan narrow, wide;            /* Fourier: of a padded row and of a fine one */
   TdHostScratch *lines, *fine_lines; /* of weighted rows and the blend; of the fine row */
-  double *start, *du_x, *du_y;
-  guint view0, n_views; /* whose tables are held */
+  double *start, *du_x, *du_y;       /* in one piece */
+  guint view0, n_views;              /* whose tables are held */
   double *tables;
   double *sums, *run; /* [ny][nx]; of the present half run */
   GCancellable *cancellable;
@@ -281,16 +281,6 @@ truth_add_short (const Truth *truth, const double *table, const Line *line, gsiz
   }
 }
 
-/* Rounds the half run's sum into the slice's. */
-static void
-truth_end_run (const Truth *truth, gsize first, gsize n)
-{
-  for (gsize i = first; i < first + n; i++) {
-    truth->sums[i] = (float) (truth->sums[i] + truth->run[i]);
-    truth->run[i] = 0;
-  }
-}
-
 static void
 truth_add_band (guint index, gpointer user)
 {
@@ -320,8 +310,13 @@ truth_add_band (guint index, gpointer user)
       else
         truth_add_cubic (table, &line, truth->sums + row);
     }
-    if (truth->run && ((view + 1) % truth->cuts.half_run == 0 || view + 1 == task->n_views))
-      truth_end_run (truth, (gsize) first * task->nx, (gsize) (end - first) * task->nx);
+    if (!truth->run || ((view + 1) % truth->cuts.half_run != 0 && view + 1 != task->n_views))
+      continue;
+    /* The half run's sum is rounded into the slice's. */
+    for (gsize i = (gsize) first * task->nx; i < (gsize) end * task->nx; i++) {
+      truth->sums[i] = (float) (truth->sums[i] + truth->run[i]);
+      truth->run[i] = 0;
+    }
   }
 }
 
@@ -409,8 +404,6 @@ truth_clear (Truth *truth)
   g_free (truth->rows);
   g_free (truth->response);
   g_free (truth->start);
-  g_free (truth->du_x);
-  g_free (truth->du_y);
   g_free (truth->tables);
   g_free (truth->sums);
   g_free (truth->run);
@@ -434,9 +427,9 @@ truth_parallel (const TdPlan *plan, const float *sinogram, const TdLabShortcuts 
   if (truth.task.interpolation == TD_INTERPOLATION_NEAREST && !truth.cuts.samples && !fourier)
     truth.cuts.samples = 1;
   const guint n_views = truth.task.n_views;
-  truth.start = g_new (double, n_views);
-  truth.du_x = g_new (double, n_views);
-  truth.du_y = g_new (double, n_views);
+  truth.start = g_new (double, 3 * (gsize) n_views);
+  truth.du_x = truth.start + n_views;
+  truth.du_y = truth.du_x + n_views;
   td_backproject_views (&truth.task, truth.start, truth.du_x, truth.du_y);
   const gboolean good = truth_filter_rows (&truth, error) && truth_shape (&truth, fourier, error)
                         && truth_run (&truth, error);
