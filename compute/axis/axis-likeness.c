@@ -90,14 +90,6 @@ td_axis_likeness_free (TdAxisLikeness *self)
 
 /* ── The merit ── */
 
-static guint
-axis_likeness_reach_of (const TdAxisLikeness *self, double taper_px)
-{
-  double reach = floor (MIN (taper_px, self->n_columns - 1 - taper_px)) - 1;
-
-  return (guint) CLAMP (reach, LEAST_REACH, (self->n_columns - 1) / 2);
-}
-
 /* One pair under the taper, from the first column on; the rest of the line stays 0. */
 static void
 axis_likeness_lay_out (TdAxisLikeness *self, guint index, const float *a, const float *b0,
@@ -152,7 +144,9 @@ filtered_energy (const TdAxisLikeness *self, const float *lines, double *bins)
 static void
 axis_likeness_compare (TdAxisLikeness *self, double centre_px, double drift_px, double taper_px)
 {
-  guint reach = axis_likeness_reach_of (self, taper_px), width = 2 * reach + 1;
+  const double inside = floor (MIN (taper_px, self->n_columns - 1 - taper_px)) - 1;
+  guint reach = (guint) CLAMP (inside, LEAST_REACH, (self->n_columns - 1) / 2);
+  guint width = 2 * reach + 1;
 
   for (guint t = 0; t < width; t++)
     self->fade[t] = td_axis_taper ((gint) t - (gint) reach, reach);

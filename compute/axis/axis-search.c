@@ -17,15 +17,6 @@
 #define BANDS 6
 #define FEW_BANDS 1.6
 
-/* The peak's place by three neighbouring values: -0.5 … 0.5. */
-static double
-axis_search_parabola (double left, double middle, double right)
-{
-  double bend = left - 2 * middle + right;
-
-  return bend < 0 ? CLAMP (0.5 * (left - right) / bend, -0.5, 0.5) : 0;
-}
-
 /* The highest value that is not on the slopes of the hill at @best. */
 static double
 second_hill (const double *merit, guint n, guint best)
@@ -65,10 +56,10 @@ td_axis_curve_peak (const TdAxisCurve *curve, TdAxisEstimate *estimate)
     return FALSE;
   }
   double second = second_hill (merit, curve->n, best);
-  estimate->centre_px
-      = curve->first_px
-        + curve->step_px
-              * (best + axis_search_parabola (merit[best - 1], merit[best], merit[best + 1]));
+  /* The peak's place by three neighbouring values. */
+  double left = merit[best - 1], right = merit[best + 1], bend = left - 2 * merit[best] + right;
+  double part = bend < 0 ? CLAMP (0.5 * (left - right) / bend, -0.5, 0.5) : 0;
+  estimate->centre_px = curve->first_px + curve->step_px * (best + part);
   estimate->confidence = isfinite (second) ? CLAMP ((merit[best] - second) / height, 0, 1) : 1;
   return TRUE;
 }

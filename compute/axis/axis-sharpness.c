@@ -96,7 +96,7 @@ static void
 judge_slice (guint index, gpointer data)
 {
   const Judging *judging = data;
-  const guint side = td_axis_slices_side (judging->trials->slices);
+  const guint side = judging->trials->binned.n_columns;
   const gsize pixels = (gsize) side * side;
 
   if (judging->slices) {
@@ -196,7 +196,7 @@ ready_nodes (Trials *trials, const TdAxisCurve *curve, GError **error)
 {
   const double last_px = curve->first_px + (curve->n - 1) * curve->step_px;
   const double half = (last_px - curve->first_px) / 2, tiny = 1e-9 * half;
-  const guint n = nodes_for (trials, half), side = td_axis_slices_side (trials->slices);
+  const guint n = nodes_for (trials, half), side = trials->binned.n_columns;
 
   if (trials->n_nodes && curve->first_px >= trials->first_px - tiny
       && last_px <= trials->last_px + tiny)
@@ -222,8 +222,7 @@ ready_nodes (Trials *trials, const TdAxisCurve *curve, GError **error)
 static gboolean
 run_each (Trials *trials, TdAxisCurve *curve, double radius, GError **error)
 {
-  const guint side = td_axis_slices_side (trials->slices),
-              batch = td_axis_slices_batch (trials->slices);
+  const guint side = trials->binned.n_columns, batch = td_axis_slices_batch (trials->slices);
   g_autofree float *pixels = g_try_new (float, (gsize) batch *side *side);
   g_autofree double *centres = g_new (double, batch);
 
@@ -251,7 +250,7 @@ trials_run (Trials *trials, TdAxisCurve *curve, GError **error)
   g_autoptr (GError) reason = NULL;
 
   if (ready_nodes (trials, curve, &reason)) {
-    const guint side = td_axis_slices_side (trials->slices);
+    const guint side = trials->binned.n_columns;
     g_autoptr (TdHostScratch) scratch
         = td_host_scratch_new ((gsize) side * side * sizeof (float), 0, error);
     if (!scratch)

@@ -18,7 +18,7 @@
 struct TdAxisSlices {
   const TdAxisInput *input;
   TdAxisSpectrum *spectrum;
-  guint side, batch;
+  guint batch;
   TdBackprojector *projector;
   TdQueue *queue;
   TdBuffer *sinograms, *slices;
@@ -49,10 +49,10 @@ make_projector (TdAxisSlices *self, double disc, GError **error)
   const TdBackprojectTask task = {
     .n_columns = input->n_columns,
     .n_views = input->n_views,
-    .nx = self->side,
-    .ny = self->side,
-    .x0 = -((double) self->side - 1) / 2,
-    .y0 = ((double) self->side - 1) / 2,
+    .nx = input->n_columns,
+    .ny = input->n_columns,
+    .x0 = -((double) input->n_columns - 1) / 2,
+    .y0 = ((double) input->n_columns - 1) / 2,
     .step = 1,
     .centre_px = ((double) input->n_columns - 1) / 2,
     .angles_rad = input->angles_rad,
@@ -64,13 +64,12 @@ make_projector (TdAxisSlices *self, double disc, GError **error)
   };
   const TdBackprojectFamily *family
       = td_backproject_choose ("auto", &task, input->device, self->batch, error);
-  if (!family)
-    return FALSE;
-  self->projector = td_backprojector_new (family, input->device, &task, NULL, self->batch, error);
-  if (!self->projector)
-    return FALSE;
-  td_backprojector_set_cancellable (self->projector, input->cancellable);
-  return TRUE;
+  self->projector
+      = family ? td_backprojector_new (family, input->device, &task, NULL, self->batch, error)
+               : NULL;
+  if (self->projector)
+    td_backprojector_set_cancellable (self->projector, input->cancellable);
+  return self->projector != NULL;
 }
 
 TdAxisSlices *
@@ -82,7 +81,6 @@ td_axis_slices_new (const TdAxisInput *input, double cutoff, double disc, GError
 
   self->input = input;
   td_axis_slices_see (self, INFINITY, -INFINITY);
-  self->side = input->n_columns;
   self->batch = (guint) CLAMP (BATCH_BYTES / one, 1, MOST_AT_ONCE);
   self->spectrum = td_axis_spectrum_new (input->sinogram, input->n_views, input->n_columns, TRUE);
   self->shifted = g_try_malloc (self->batch * row_bytes * input->n_views);
@@ -90,18 +88,12 @@ td_axis_slices_new (const TdAxisInput *input, double cutoff, double disc, GError
     return td_set_error_null (error, TD_ERROR_DEVICE_MEMORY,
                               "There is no memory to filter %u views of %u columns", input->n_views,
                               input->n_columns);
-  if (!make_projector (self, disc, error) || !(self->queue = td_queue_new (input->device, error)))
+  const guint64 bytes = self->batch * row_bytes;
+  if (!make_projector (self, disc, error) || !(self->queue = td_queue_new (input->device, error))
+      || !(self->sinograms = td_buffer_new (input->device, bytes * input->n_views, error))
+      || !(self->slices = td_buffer_new (input->device, bytes * input->n_columns, error)))
     return NULL;
-  self->sinograms = td_buffer_new (input->device, self->batch * row_bytes * input->n_views, error);
-  if (self->sinograms)
-    self->slices = td_buffer_new (input->device, self->batch * row_bytes * self->side, error);
-  return self->slices ? g_steal_pointer (&self) : NULL;
-}
-
-guint
-td_axis_slices_side (const TdAxisSlices *self)
-{
-  return self->side;
+  return g_steal_pointer (&self);
 }
 
 guint
@@ -140,7 +132,7 @@ td_axis_slices_run (TdAxisSlices *self, const double *centres_px, guint n, float
                     GError **error)
 {
   gsize samples = (gsize) self->input->n_views * self->input->n_columns;
-  guint64 slice_bytes = (guint64) self->side * self->side * sizeof (float);
+  guint64 slice_bytes = (guint64) self->input->n_columns * self->input->n_columns * sizeof (float);
 
   for (guint i = 0; i < n; i++) {
     if (g_cancellable_set_error_if_cancelled (self->input->cancellable, error))

@@ -23,7 +23,7 @@ typedef struct {
   const float *rows;
   float *out;
   gboolean edges;
-  const float *fade; /* of the padding */
+  const float *fade; /* of the padding, the first column's part; the rest is the last one's */
   guint first, count, n;
   gint64 whole; /* the whole columns that rows begin at; `phase` shifts by the rest */
   const float *phase;
@@ -74,17 +74,6 @@ transform_piece (guint index, gpointer data)
   td_host_scratch_give (spectrum->scratch, &pieces);
 }
 
-/* How much of the padding is the first column's, the rest being the last one's. */
-static float *
-make_fade (guint gap)
-{
-  float *fade = g_new (float, gap + 1);
-
-  for (guint i = 0; i < gap; i++)
-    fade[i] = (float) (0.5 - 0.5 * cos (G_PI * (i + 1) / (gap + 1)));
-  return fade;
-}
-
 TdAxisSpectrum *
 td_axis_spectrum_new (const float *rows, guint n_rows, guint n_columns, gboolean edges)
 {
@@ -100,7 +89,10 @@ td_axis_spectrum_new (const float *rows, guint n_rows, guint n_columns, gboolean
                                            spectrum->length * sizeof (fftwf_complex), NULL);
   if (!spectrum->plan || !spectrum->bins || !spectrum->scratch)
     return NULL;
-  g_autofree float *fade = make_fade (spectrum->length - n_columns);
+  const guint gap = spectrum->length - n_columns;
+  g_autofree float *fade = g_new (float, gap + 1);
+  for (guint i = 0; i < gap; i++)
+    fade[i] = (float) (0.5 - 0.5 * cos (G_PI * (i + 1) / (gap + 1)));
   Run run = { .spectrum = spectrum, .rows = rows, .edges = edges, .fade = fade };
   td_parallel_for ((n_rows + ROWS_A_PIECE - 1) / ROWS_A_PIECE, transform_piece, &run);
   return g_steal_pointer (&spectrum);

@@ -44,7 +44,7 @@ typedef struct {
   const TdAxisOptions *options;
   GCancellable *cancellable;
   TdAxisRows *rows;
-  float **sinograms; /* of each row tried; NULL: nothing in it */
+  GPtrArray *sinograms; /* float *, of each row tried; NULL: nothing in it */
   guint methods;
   double first_px, last_px;
   gboolean stated;  /* the range was */
@@ -188,7 +188,7 @@ estimate_row (Search *search, guint index, TdAxisMethod method, double first_px,
 {
   const TdScanFacts *facts = td_scan_facts (search->source.scan);
   const TdAxisInput input = {
-    .sinogram = search->sinograms[index],
+    .sinogram = search->sinograms->pdata[index],
     .n_views = views_for (search, method),
     .n_columns = facts->n_columns,
     .angles_rad = facts->angles_rad,
@@ -260,15 +260,11 @@ take_rows (Search *search, TdAxisMethod method, RowTrial *rows, GError **error)
   const guint n = td_axis_rows_count (search->rows);
   gboolean ok = TRUE;
 
-  for (guint i = 0; i < n; i++) {
-    if (ok && rows[i].error)
-      g_propagate_error (error, g_steal_pointer (&rows[i].error));
-    else if (rows[i].error)
-      g_clear_error (&rows[i].error);
-    else
-      continue;
-    ok = FALSE;
-  }
+  for (guint i = 0; i < n; i++)
+    if (rows[i].error) {
+      g_propagate_error (ok ? error : NULL, rows[i].error);
+      ok = FALSE;
+    }
   for (guint i = 0; i < n && ok; i++)
     add_trial (search, i, method, &rows[i].estimate);
   return ok;
@@ -317,12 +313,12 @@ axis_read_rows (Search *search, GError **error)
   for (guint i = 0; i < td_axis_rows_count (search->rows); i++) {
     g_autofree char *what = g_strdup_printf ("row %u: reading", td_axis_rows_row (search->rows, i));
     axis_tell (search, what);
-    search->sinograms[i] = td_axis_rows_read (search->rows, i, search->cancellable, error);
-    if (!search->sinograms[i])
+    g_autofree float *sinogram = td_axis_rows_read (search->rows, i, search->cancellable, error);
+    if (!sinogram)
       return FALSE;
-    td_axis_destripe (search->sinograms[i], facts->n_views, facts->n_columns);
-    if (td_axis_blank (search->sinograms[i], facts->n_views, facts->n_columns))
-      g_clear_pointer (&search->sinograms[i], g_free);
+    td_axis_destripe (sinogram, facts->n_views, facts->n_columns);
+    const gboolean blank = td_axis_blank (sinogram, facts->n_views, facts->n_columns);
+    g_ptr_array_add (search->sinograms, blank ? NULL : g_steal_pointer (&sinogram));
     search->done += 1;
   }
   td_axis_rows_end (search->rows);
@@ -546,28 +542,20 @@ td_axis_find (const TdRowSource *source, const TdAxisOptions *options, GCancella
               GError **error)
 {
   g_autoptr (TdScan) all = td_scan_with_extra (source->scan);
+  g_autoptr (GPtrArray) sinograms = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GArray) trials = g_array_new (FALSE, FALSE, sizeof (TdAxisTrial));
   const guint n_views = td_scan_facts (source->scan)->n_views;
   Search search = { .source = *source,
                     .options = options,
                     .cancellable = cancellable,
-                    .n_extra = td_scan_facts (all)->n_views - n_views };
-  TdAxisResult *result = NULL;
+                    .n_extra = td_scan_facts (all)->n_views - n_views,
+                    .sinograms = sinograms,
+                    .trials = trials };
 
   search.source.scan = all;
   if (!axis_check (td_scan_facts (all), &search, error))
     return NULL;
-  search.rows = td_axis_rows_new (&search.source, options, error);
-  if (!search.rows)
-    return NULL;
-  guint n = td_axis_rows_count (search.rows);
-  search.sinograms = g_new0 (float *, n);
-  search.trials = g_array_new (FALSE, FALSE, sizeof (TdAxisTrial));
-  if (axis_run (&search, error))
-    result = make_result (&search, error);
-  for (guint i = 0; i < n; i++)
-    g_free (search.sinograms[i]);
-  g_free (search.sinograms);
-  g_array_unref (search.trials);
-  td_axis_rows_free (search.rows);
-  return result;
+  g_autoptr (TdAxisRows) rows = td_axis_rows_new (&search.source, options, error);
+  search.rows = rows;
+  return rows && axis_run (&search, error) ? make_result (&search, error) : NULL;
 }
