@@ -16,8 +16,24 @@ typedef struct {
   TdConeTask task;
   TdRayProjector *rays;
   TdBuffer *volume, *measured, *lines, *squares, *weights;
-  TdBuffer *field[3], *spare;
+  TdBuffer *field[3], *spare, *slices;
 } Bench;
+
+static void
+rays_bench_clear (Bench *bench)
+{
+  TdBuffer *const buffers[]
+      = { bench->volume,  bench->measured, bench->lines,    bench->squares,  bench->spare,
+          bench->weights, bench->field[0], bench->field[1], bench->field[2], bench->slices };
+
+  if (bench->rays)
+    td_queue_finish (td_rays_queue (bench->rays), NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (buffers); i++)
+    td_buffer_free (buffers[i]);
+  td_rays_free (bench->rays);
+  td_cone_task_clear (&bench->task);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Bench, rays_bench_clear)
 
 static gboolean
 rays_bench_make_task (TdConeTask *task, guint size, guint n_views, GError **error)
@@ -89,23 +105,6 @@ bench_init (Bench *bench, TdDevice *device, guint size, guint n_views, GError **
                           bench->spec->cancellable, error);
 }
 
-static void
-rays_bench_clear (Bench *bench)
-{
-  if (bench->rays)
-    td_queue_finish (td_rays_queue (bench->rays), NULL);
-  td_buffer_free (bench->volume);
-  td_buffer_free (bench->measured);
-  td_buffer_free (bench->lines);
-  td_buffer_free (bench->squares);
-  td_buffer_free (bench->spare);
-  td_buffer_free (bench->weights);
-  for (guint i = 0; i < 3; i++)
-    td_buffer_free (bench->field[i]);
-  td_rays_free (bench->rays);
-  td_cone_task_clear (&bench->task);
-}
-
 /* ── Time ── */
 
 static gboolean
@@ -175,26 +174,23 @@ static gboolean
 rays_bench_judge (TdDevice *device, const TdRaysBenchSpec *spec, double *there, double *back,
                   GError **error)
 {
-  Bench bench = { .spec = spec };
+  g_auto (Bench) bench = { .spec = spec };
   const gsize n_voxels = (gsize) JUDGED * JUDGED * JUDGED, view = (gsize) JUDGED * JUDGED;
   const TdRayBox box = { { 0 }, { JUDGED, JUDGED, JUDGED } };
   g_autofree float *voxels = g_new (float, n_voxels), *lines = g_new (float, view *JUDGED_VIEWS);
   g_autofree float *rows = g_new (float, view), *random = rays_bench_noise (view * JUDGED_VIEWS);
   g_autofree double *truth = g_new0 (double, n_voxels);
-  g_autoptr (TdBuffer) slices = NULL;
 
   if (!bench_init (&bench, device, JUDGED, JUDGED_VIEWS, error)
-      || !(slices = td_buffer_new (device, n_voxels * sizeof (float), error))
-      || !td_rays_give (bench.rays, bench.volume, &box, slices, error)
-      || !td_download (td_rays_queue (bench.rays), voxels, slices, 0, n_voxels * sizeof (float),
-                       error)
+      || !(bench.slices = td_buffer_new (device, n_voxels * sizeof (float), error))
+      || !td_rays_give (bench.rays, bench.volume, &box, bench.slices, error)
+      || !td_download (td_rays_queue (bench.rays), voxels, bench.slices, 0,
+                       n_voxels * sizeof (float), error)
       || !rays_bench_act (&bench, 0, error)
       || !td_download (td_rays_queue (bench.rays), lines, bench.lines, 0,
                        view * JUDGED_VIEWS * sizeof (float), error)
-      || !td_queue_finish (td_rays_queue (bench.rays), error)) {
-    rays_bench_clear (&bench);
+      || !td_queue_finish (td_rays_queue (bench.rays), error))
     return FALSE;
-  }
   *there = 0;
   for (guint v = 0; v < JUDGED_VIEWS; v++) { /* lines are [view][column][row] */
     for (guint i = 0; i < view; i++)
@@ -208,8 +204,6 @@ rays_bench_judge (TdDevice *device, const TdRaysBenchSpec *spec, double *there, 
       rows[i] = lines[v * view + i % JUDGED * JUDGED + i / JUDGED];
     *there = MAX (*there, relative_rms (rows, truth, view));
   }
-  g_clear_pointer (&slices, td_buffer_free);
-  rays_bench_clear (&bench);
   return TRUE;
 }
 
@@ -217,14 +211,13 @@ gboolean
 td_rays_bench (TdDevice *device, const TdRaysBenchSpec *spec,
                TdRaysBenchRow rows[TD_RAYS_BENCH_ROWS], GError **error)
 {
-  Bench bench = { .spec = spec };
+  g_auto (Bench) bench = { .spec = spec };
   double there, back;
   gboolean ok = rays_bench_judge (device, spec, &there, &back, error)
                 && bench_init (&bench, device, spec->size, spec->n_views, error);
 
   for (guint what = 0; ok && what < TD_RAYS_BENCH_ROWS; what++)
     ok = time_row (&bench, what, &rows[what], error);
-  rays_bench_clear (&bench);
   if (ok) {
     rows[0].error = there;
     rows[1].error = back;

@@ -162,10 +162,9 @@ copy_kept_rows (TdEngine *engine, TdScan *scan, guint row0, guint n_rows, float 
 {
   const TdScanFacts *facts = td_scan_facts (scan);
   gsize row_floats = (gsize) facts->n_views * facts->n_columns;
-  gboolean found = FALSE;
 
   g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&engine->lock);
-  for (GList *link = engine->rows.head; link && !found; link = link->next) {
+  for (GList *link = engine->rows.head; link; link = link->next) {
     Rows *rows = link->data;
     if (rows->scan != scan || row0 < rows->row0 || row0 + n_rows > rows->row0 + rows->n_rows)
       continue;
@@ -173,9 +172,9 @@ copy_kept_rows (TdEngine *engine, TdScan *scan, guint row0, guint n_rows, float 
                   n_rows * row_floats * sizeof *out);
     g_queue_unlink (&engine->rows, link);
     g_queue_push_head_link (&engine->rows, link);
-    found = TRUE;
+    return TRUE;
   }
-  return found;
+  return FALSE;
 }
 
 static void

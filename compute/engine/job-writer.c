@@ -228,15 +228,6 @@ td_job_take_companion (TdJob *job, TdOutput *companion)
   job->companion = companion;
 }
 
-static void
-keep_rate (TdJob *job)
-{
-  TdJobWriter *writer = job->writer;
-  g_autofree char *key = td_plan_write_key (job->plan);
-
-  td_plan_keep_rate (job->plan, key, writer->written_bytes, writer->written_s);
-}
-
 gboolean
 td_job_writer_end (TdJob *job, gboolean keep, GError **error)
 {
@@ -255,12 +246,13 @@ td_job_writer_end (TdJob *job, gboolean keep, GError **error)
 
   /* A failure of the last write, or a cancellation while it was under way. */
   ok = ok && !g_cancellable_set_error_if_cancelled (job->cancellable, error);
+  const guint64 clamped = writer->volume ? td_volume_writer_clamped (writer->volume) : 0;
   ok = ok
        && (!writer->volume
-           || td_job_check_volume (&job->plan->facts, writer->says,
-                                   td_volume_writer_clamped (writer->volume), error));
+           || td_job_check_volume (&job->plan->facts, writer->says, clamped, error));
   if (ok && writer->volume) {
     g_autofree char *provenance = td_job_provenance_json (job);
+    g_autofree char *key = td_plan_write_key (job->plan);
     gint64 start = g_get_monotonic_time ();
 
     ok = td_volume_writer_finish (writer->volume, provenance, error);
@@ -268,8 +260,8 @@ td_job_writer_end (TdJob *job, gboolean keep, GError **error)
     const double seconds = (g_get_monotonic_time () - start) * 1e-6;
     td_job_add_stage (job, N_ ("write"), seconds);
     writer->written_s += seconds;
-    job->result.clamped_output = td_volume_writer_clamped (writer->volume);
-    keep_rate (job);
+    job->result.clamped_output = clamped;
+    td_plan_keep_rate (job->plan, key, writer->written_bytes, writer->written_s);
   }
   g_clear_pointer (&writer->volume, td_volume_writer_free);
   g_clear_pointer (&job->companion, td_output_free);

@@ -174,20 +174,6 @@ td_job_is_warm (TdJob *job)
   return job_builds (job) == job->builds || g_get_monotonic_time () - job->started_us > LONG_US;
 }
 
-/* The part of the progress that passes make; under the lock. */
-static void
-job_pass_progress (TdJob *job, TdJobProgress *progress)
-{
-  const guint n = job->passes->len;
-  const TdPlan *plan = job->plan;
-
-  progress->pass = n;
-  progress->n_passes = td_method_iterates (plan->recipe.method)
-                           ? plan->facts.n_slabs * plan->recipe.iterations
-                           : 0;
-  progress->residual = n > 0 ? g_array_index (job->passes, TdJobPass, n - 1).residual : NAN;
-}
-
 void
 td_job_progress (TdJob *job, TdJobProgress *progress)
 {
@@ -222,7 +208,11 @@ td_job_progress (TdJob *job, TdJobProgress *progress)
                         ? (job_builds_now (job) ? N_ ("building kernels, once") : N_ ("reading"))
                     : computed < 0.9999 ? N_ ("reconstructing")
                                         : N_ ("writing");
-  job_pass_progress (job, progress);
+  const TdRecipe *recipe = &job->plan->recipe;
+  const guint n = progress->pass = job->passes->len;
+  progress->n_passes
+      = td_method_iterates (recipe->method) ? facts->n_slabs * recipe->iterations : 0;
+  progress->residual = n > 0 ? g_array_index (job->passes, TdJobPass, n - 1).residual : NAN;
 }
 
 /* What follows is called by the job's threads. One that outlives its cancelled job speaks in vain:

@@ -253,18 +253,6 @@ check_recipe (TdPlan *plan, GError **error)
   return TRUE;
 }
 
-/* What every method can do; those for which the accuracy decides choose anew. */
-static void
-plan_settle_sampling (TdPlan *plan)
-{
-  TdRecipe *recipe = &plan->recipe;
-
-  if (recipe->interpolation == TD_INTERPOLATION_AUTO)
-    recipe->interpolation = TD_INTERPOLATION_LINEAR;
-  if (recipe->precision == TD_PRECISION_AUTO)
-    recipe->precision = TD_PRECISION_SINGLE;
-}
-
 /* What was chosen and changes nothing must not seem to. */
 static void
 note_unused (TdPlan *plan)
@@ -567,22 +555,11 @@ resolve_centre (TdPlan *plan, GCancellable *cancellable, GError **error)
 
 /* ── Making a plan ── */
 
-/* From here on the plan's devices are its own handles. */
-static void
-open_accounts (TdPlan *plan)
-{
-  for (guint i = 0; i < plan->devices->len; i++) {
-    TdDevice *device = plan->devices->pdata[i];
-    plan->devices->pdata[i] = td_engine_account (&plan->recipe, device);
-    td_device_unref (device);
-  }
-}
-
 static gboolean
 plan_fill (TdPlan *plan, TdScan *scan, const TdPlanPart *part, GCancellable *cancellable,
            GError **error)
 {
-  const TdRecipe *recipe = &plan->recipe;
+  TdRecipe *recipe = &plan->recipe;
   const char *output = plan->output;
 
   plan->measured = td_engine_measured (plan->engine, scan, recipe, error);
@@ -607,20 +584,25 @@ plan_fill (TdPlan *plan, TdScan *scan, const TdPlanPart *part, GCancellable *can
   note_unused (plan);
   note_heights (plan);
   note_tilt (plan);
-  plan_settle_sampling (plan);
+  /* What every method can do; those for which the accuracy decides choose anew. */
+  if (recipe->interpolation == TD_INTERPOLATION_AUTO)
+    recipe->interpolation = TD_INTERPOLATION_LINEAR;
+  if (recipe->precision == TD_PRECISION_AUTO)
+    recipe->precision = TD_PRECISION_SINGLE;
   plan->recipe.method = plan->method->kind;
   plan->facts.method = plan->method->name;
   plan->facts.precision = recipe->precision;
   plan->devices = td_engine_devices (plan->engine, recipe->devices, error);
   if (!plan->devices)
     return FALSE;
-  for (guint i = 0; i < plan->devices->len; i++)
-    if (!td_preparation_check_views (plan->devices->pdata[i], plan->views.count, error))
-      return FALSE;
-  open_accounts (plan);
   plan->facts.devices = g_new0 (char *, plan->devices->len + 1);
-  for (guint i = 0; i < plan->devices->len; i++)
-    plan->facts.devices[i] = g_strdup (td_device_info (plan->devices->pdata[i])->id);
+  for (guint i = 0; i < plan->devices->len; i++) {
+    g_autoptr (TdDevice) device = plan->devices->pdata[i];
+    plan->devices->pdata[i] = td_engine_account (recipe, device); /* the plan's own handle */
+    plan->facts.devices[i] = g_strdup (td_device_info (device)->id);
+    if (!td_preparation_check_views (device, plan->views.count, error))
+      return FALSE;
+  }
   if (g_cancellable_set_error_if_cancelled (cancellable, error)
       || !plan->method->plan (plan, cancellable, error))
     return FALSE;

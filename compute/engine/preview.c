@@ -88,14 +88,6 @@ frames_take (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, GError **er
   return frames;
 }
 
-/* Host memory of idle ones: the frame twice, and the beam of each group of flats with the dark. */
-static guint64
-frames_bytes (const TdScanFacts *facts)
-{
-  return (guint64) facts->n_rows * facts->n_columns * sizeof (float)
-         * (3 + td_flats_groups (facts, FALSE, NULL, NULL));
-}
-
 static float *
 preview_copy (const float *values, gsize n, GError **error)
 {
@@ -138,7 +130,9 @@ td_preview_projection (TdEngine *engine, TdScan *scan, guint view, const TdRecip
     frames_free (frames);
     return NULL;
   }
-  td_engine_give (engine, frames, frames_bytes (facts), frames_free);
+  /* The frame twice, and the beam of each group of flats with the dark. */
+  const guint64 held = 3 + td_flats_groups (facts, FALSE, NULL, NULL);
+  td_engine_give (engine, frames, held * pixels * sizeof (float), frames_free);
   return out;
 }
 

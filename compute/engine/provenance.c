@@ -28,15 +28,6 @@ find_scan (const char *scan, const char *volume)
   return g_strdup (scan);
 }
 
-static void
-provenance_take_notes (TdProvenance *self, JsonNode *root)
-{
-  g_auto (GStrv) notes = td_json_strings (root, "notes");
-
-  for (guint i = 0; notes && notes[i] && i < MOST_NOTES; i++)
-    td_messages_add (&self->notes, td_message_quoted (notes[i], ""));
-}
-
 static TdProvenance *
 provenance_parse (const char *volume, const TdVolumeFacts *facts)
 {
@@ -61,7 +52,9 @@ provenance_parse (const char *volume, const TdVolumeFacts *facts)
   self->axis_searched = td_json_at (root, "axis") != NULL;
   self->axis_agreed = td_json_true (root, "axis/agreed");
   self->axis_sigma_px = td_json_number (root, "axis/sigma_px");
-  provenance_take_notes (self, root);
+  g_auto (GStrv) notes = td_json_strings (root, "notes");
+  for (guint i = 0; notes && notes[i] && i < MOST_NOTES; i++)
+    td_messages_add (&self->notes, td_message_quoted (notes[i], ""));
   return g_steal_pointer (&self);
 }
 

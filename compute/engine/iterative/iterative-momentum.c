@@ -312,8 +312,7 @@ iterative_momentum_move (const TdIterativeMomentum *momentum, gboolean save, TdR
   guint64 at = save ? momentum->slab + sizeof (Record) : momentum->at;
   const TdConeTask *task = td_ray_group_task (group);
   const gsize slice = (gsize) task->nx * task->ny;
-  const guint step = (guint) CLAMP (momentum->self->portion_bytes / (slice * sizeof (float)), 1,
-                                    (guint64) task->nz);
+  const guint step = td_iterative_portion (momentum->self, task->nx, task->ny, task->nz);
   g_autofree float *slices = td_host_malloc (step * slice * sizeof *slices, error);
 
   *failed = 0;

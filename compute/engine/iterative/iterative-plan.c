@@ -188,12 +188,19 @@ td_iterative_chunk_bytes (const TdPlan *plan)
 }
 
 guint
-td_iterative_give_slices (const TdIterativePlan *self)
+td_iterative_portion (const TdIterativePlan *self, guint nx, guint ny, guint most)
 {
-  const guint64 slice = (guint64) self->size[0] * self->size[1] * sizeof (float);
-  const guint most = self->slabs ? MIN (self->slab_rows, self->size[2]) : self->size[2];
+  const guint64 slice = (guint64) nx * ny * sizeof (float);
 
   return (guint) CLAMP (self->portion_bytes / slice, 1, (guint64) most);
+}
+
+guint
+td_iterative_give_slices (const TdIterativePlan *self)
+{
+  const guint most = self->slabs ? MIN (self->slab_rows, self->size[2]) : self->size[2];
+
+  return td_iterative_portion (self, self->size[0], self->size[1], most);
 }
 
 /* Whole slices are put in, if iterations begin with some, and those asked for given out. */

@@ -142,22 +142,14 @@ iterative_load (Run *run, const guint *order, GError **error)
   return ok;
 }
 
-static guint
-slices_at_once (const Run *run)
-{
-  const TdConeTask *task = &run->task;
-  const guint64 slice = (guint64) task->nx * task->ny * sizeof (float);
-
-  return (guint) CLAMP (run->self->portion_bytes / slice, 1, (guint64) task->nz);
-}
-
 /* Devices fail, and what they have goes with them. */
 static gboolean
 iterative_keep (Run *run, TdGroupVolume *volume, GError **error)
 {
   const TdConeTask *task = &run->task;
   const gsize slice = (gsize) task->nx * task->ny;
-  const guint at_once = slices_at_once (run), before = run->kept_passes;
+  const guint at_once = td_iterative_portion (run->self, task->nx, task->ny, task->nz);
+  const guint before = run->kept_passes;
   const gint64 start = g_get_monotonic_time ();
 
   if (!run->kept || run->keeping_us > KEEPING * (start - run->kept_us))
@@ -275,7 +267,7 @@ iterative_begin (TdGroupVolume *volume, gpointer user, GError **error)
   const TdConeTask *task = &run->task;
   const TdSolverSettings *settings = &run->self->settings;
   const gsize slice = (gsize) task->nx * task->ny;
-  const guint at_once = slices_at_once (run);
+  const guint at_once = td_iterative_portion (run->self, task->nx, task->ny, task->nz);
   const double least = settings->kind != TD_SOLVER_CGLS && settings->non_negative ? 0 : -G_MAXFLOAT;
   const gboolean from_kept = run->kept_passes > 0;
 
@@ -634,26 +626,20 @@ method_iterative_undivided (const TdScanFacts *facts, const TdRecipe *recipe)
              : NULL;
 }
 
-#define METHOD(symbol, title, number)                                                              \
-  const TdMethod td_method_##symbol##_parallel = {                                                 \
+#define METHOD(symbol, beam, title, number)                                                        \
+  const TdMethod td_method_##symbol##_##beam = {                                                   \
     .name = title,                                                                                 \
     .kind = number,                                                                                \
     .by_name = TRUE,                                                                               \
-    .unsupported = parallel_unsupported,                                                           \
-    .undivided = method_iterative_undivided,                                                       \
-    .plan = td_iterative_plan,                                                                     \
-    .run = iterative_run,                                                                          \
-  };                                                                                               \
-  const TdMethod td_method_##symbol##_cone = {                                                     \
-    .name = title,                                                                                 \
-    .kind = number,                                                                                \
-    .by_name = TRUE,                                                                               \
-    .unsupported = cone_unsupported,                                                               \
+    .unsupported = beam##_unsupported,                                                             \
     .undivided = method_iterative_undivided,                                                       \
     .plan = td_iterative_plan,                                                                     \
     .run = iterative_run,                                                                          \
   };
 
-METHOD (sirt, "sirt", TD_METHOD_SIRT)
-METHOD (fista_tv, "fista-tv", TD_METHOD_FISTA_TV)
-METHOD (cgls, "cgls", TD_METHOD_CGLS)
+METHOD (sirt, parallel, "sirt", TD_METHOD_SIRT)
+METHOD (sirt, cone, "sirt", TD_METHOD_SIRT)
+METHOD (fista_tv, parallel, "fista-tv", TD_METHOD_FISTA_TV)
+METHOD (fista_tv, cone, "fista-tv", TD_METHOD_FISTA_TV)
+METHOD (cgls, parallel, "cgls", TD_METHOD_CGLS)
+METHOD (cgls, cone, "cgls", TD_METHOD_CGLS)

@@ -272,16 +272,6 @@ td_iterative_copy_bytes (const TdPlan *plan, const TdIterativePlan *self)
   return self->reads_once ? td_scan_spool_bytes (facts, self->copied.count, facts->sample_type) : 0;
 }
 
-static TdScan *
-iterative_start_copy (const TdPlan *plan, const TdIterativePlan *self)
-{
-  const TdSampleType type = td_scan_facts (plan->measured)->sample_type;
-
-  return self->reads_once ? td_scan_spool_new (plan->measured, self->copied.first,
-                                               self->copied.count, type, TRUE)
-                          : NULL;
-}
-
 TdScan *
 td_iterative_beginning_scan (const TdPlan *plan, const TdIterativeBeginning *beginning,
                              GError **error)
@@ -377,7 +367,9 @@ td_iterative_begin (TdJob *job, GCancellable *cancellable, GError **error)
     return (beginning->volume = td_volume_open (plan->recipe.start, error))
                ? g_steal_pointer (&beginning)
                : NULL;
-  beginning->copy = iterative_start_copy (plan, self);
+  if (self->reads_once)
+    beginning->copy = td_scan_spool_new (plan->measured, self->copied.first, self->copied.count,
+                                         td_scan_facts (plan->measured)->sample_type, TRUE);
   return iterative_start_make_room (beginning, self, error)
                  && run_filtered (job, beginning, cancellable, error)
              ? g_steal_pointer (&beginning)

@@ -75,6 +75,8 @@ char *td_iterative_rate_key (const TdPlan *plan); /* (transfer full) */
 /* Updates of one pass over a slab. Rates are kept by this number, since more passes of the same are
    no faster. */
 double td_iterative_pass_updates (const TdPlan *plan);
+/* Slices of nx × ny voxels that are moved at once, of @most. */
+guint td_iterative_portion (const TdIterativePlan *self, guint nx, guint ny, guint most);
 /* Slices that are delivered at once. */
 guint td_iterative_give_slices (const TdIterativePlan *self);
 
