@@ -69,16 +69,8 @@ td_lab_copy (const TdLab *lab)
 /* ── Variants ── */
 
 /* Every picture is of the same part of the same slice, and none is written. */
-static gboolean
-lab_common (const char *option)
-{
-  static const char *const names[] = { "rows", "region", "crop", "bin", "format", "bits", "range" };
-
-  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
-    if (g_str_equal (option, names[i]))
-      return TRUE;
-  return FALSE;
-}
+static const char *const common[]
+    = { "rows", "region", "crop", "bin", "format", "bits", "range", NULL };
 
 /* "--option value", "--option=value" or a switch, from word @i on. Returns the words taken; 0 with
    @error. */
@@ -87,33 +79,26 @@ lab_apply_word (TdRecipe *recipe, char **words, guint i, GStrvBuilder *given, GE
 {
   const char *word = words[i];
 
-  if (!g_str_has_prefix (word, "--") || !word[2]) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "“%s” is no option: a variant is made of options such as --precision half", word);
-    return 0;
-  }
+  if (!g_str_has_prefix (word, "--") || !word[2])
+    return td_set_error (error, TD_ERROR_INVALID,
+                         "“%s” is no option: a variant is made of options such as --precision half",
+                         word);
   const char *equals = strchr (word, '=');
   g_autofree char *option
       = equals ? g_strndup (word + 2, (gsize) (equals - word - 2)) : g_strdup (word + 2);
   const TdField *field = td_recipe_field (option);
-  if (!field) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "A recipe has no option --%s; tomodesk-cli reconstruct --help lists them",
-                  option);
-    return 0;
-  }
-  if (lab_common (option)) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "All variants show the same part of one slice: --%s belongs to the whole lab",
-                  option);
-    return 0;
-  }
+  if (!field)
+    return td_set_error (error, TD_ERROR_INVALID,
+                         "A recipe has no option --%s; tomodesk-cli reconstruct --help lists them",
+                         option);
+  if (g_strv_contains (common, option))
+    return td_set_error (
+        error, TD_ERROR_INVALID,
+        "All variants show the same part of one slice: --%s belongs to the whole lab", option);
   const gboolean apart = !equals && field->placeholder;
   const char *value = equals ? equals + 1 : apart ? words[i + 1] : "true";
-  if (!value) {
-    td_set_error (error, TD_ERROR_INVALID, "--%s wants a value", option);
-    return 0;
-  }
+  if (!value)
+    return td_set_error (error, TD_ERROR_INVALID, "--%s wants a value", option);
   if (!td_recipe_set (recipe, option, value, error))
     return 0;
   g_strv_builder_add (given, option);
