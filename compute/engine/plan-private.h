@@ -48,8 +48,9 @@ void td_plan_note (TdPlan *plan, const char *id, ...) G_GNUC_PRINTF (2, 3);
 TdMessage *td_plan_inexact (const TdPlan *plan, const char *family, double bound);
 /* Notes it. */
 void td_plan_note_inexact (TdPlan *plan, const char *family, double bound);
-/* The recipe's region, if it has one, lies within slices of nx × ny pixels. */
-gboolean td_plan_check_region (const TdPlan *plan, guint nx, guint ny, GError **error);
+/* The recipe's region, first pixel and size, of slices of nx × ny pixels: all of them if it has
+   none. FALSE: it does not lie within them. */
+gboolean td_plan_region (const TdPlan *plan, guint nx, guint ny, guint region[4], GError **error);
 /* Geometry that cannot be is the scan's fault (TD_ERROR_BAD_FILE). Where the recipe moves the axis
    or leaves views or pixels out, it is what was asked for. Returns FALSE. */
 gboolean td_plan_blame_recipe (const TdPlan *plan, GError **error);

@@ -701,18 +701,21 @@ td_plan_note_inexact (TdPlan *plan, const char *family, double bound)
 }
 
 gboolean
-td_plan_check_region (const TdPlan *plan, guint nx, guint ny, GError **error)
+td_plan_region (const TdPlan *plan, guint nx, guint ny, guint region[4], GError **error)
 {
-  const gint *region = plan->recipe.region;
+  const gint *asked = plan->recipe.region;
+  const guint all[4] = { 0, 0, nx, ny };
 
-  if (region[2] == 0
-      || (region[0] >= 0 && region[1] >= 0 && region[2] >= 1 && region[3] >= 1
-          && (gint64) region[0] + region[2] <= nx && (gint64) region[1] + region[3] <= ny))
+  for (guint i = 0; i < 4; i++)
+    region[i] = asked[2] ? (guint) asked[i] : all[i];
+  if (asked[2] == 0
+      || (asked[0] >= 0 && asked[1] >= 0 && asked[2] >= 1 && asked[3] >= 1
+          && (gint64) asked[0] + asked[2] <= nx && (gint64) asked[1] + asked[3] <= ny))
     return TRUE;
   return td_set_error (error, TD_ERROR_INVALID,
                        "The region %d,%d,%d,%d is not inside the slice, which has %u × %u pixels "
                        "({region:X,Y,W,H})",
-                       region[0], region[1], region[2], region[3], nx, ny);
+                       asked[0], asked[1], asked[2], asked[3], nx, ny);
 }
 
 gboolean

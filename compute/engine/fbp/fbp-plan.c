@@ -42,20 +42,15 @@ fbp_free (gpointer data)
 static gboolean
 set_slice (TdPlan *plan, TdFbp *fbp, GError **error)
 {
-  const gint *region = plan->recipe.region;
-  guint full = fbp->n_filtered;
+  const guint full = fbp->n_filtered;
+  guint region[4];
 
-  fbp->nx = fbp->ny = full;
-  fbp->x0 = -((double) full - 1) / 2;
-  fbp->y0 = ((double) full - 1) / 2;
-  if (!td_plan_check_region (plan, full, full, error))
+  if (!td_plan_region (plan, full, full, region, error))
     return FALSE;
-  if (region[2] == 0)
-    return TRUE;
-  fbp->x0 += region[0];
-  fbp->y0 -= region[1];
-  fbp->nx = (guint) region[2];
-  fbp->ny = (guint) region[3];
+  fbp->x0 = -((double) full - 1) / 2 + region[0];
+  fbp->y0 = ((double) full - 1) / 2 - region[1];
+  fbp->nx = region[2];
+  fbp->ny = region[3];
   return TRUE;
 }
 

@@ -61,18 +61,16 @@ make_task (TdFdkInput *input, GError **error)
 static gboolean
 take_part (const TdPlan *plan, TdConeTask *task, GError **error)
 {
-  const gint *region = plan->recipe.region;
+  guint region[4];
 
-  task->first_mm[2] -= plan->recipe.row_first * task->voxel_mm;
-  task->nz = plan->recipe.row_end - plan->recipe.row_first;
-  if (!td_plan_check_region (plan, task->nx, task->ny, error))
+  if (!td_plan_region (plan, task->nx, task->ny, region, error))
     return FALSE;
-  if (region[2] == 0)
-    return TRUE;
   task->first_mm[0] += region[0] * task->voxel_mm;
   task->first_mm[1] -= region[1] * task->voxel_mm;
-  task->nx = (guint) region[2];
-  task->ny = (guint) region[3];
+  task->first_mm[2] -= plan->recipe.row_first * task->voxel_mm;
+  task->nx = region[2];
+  task->ny = region[3];
+  task->nz = plan->recipe.row_end - plan->recipe.row_first;
   return TRUE;
 }
 

@@ -125,20 +125,15 @@ td_iterative_task (const TdPlan *plan, guint slab, TdConeTask *task, guint *row0
 static gboolean
 set_part (TdPlan *plan, TdIterativePlan *self, GError **error)
 {
-  const TdConeTask *task = &self->task;
-  const gint *region = plan->recipe.region;
+  guint region[4];
 
-  self->size[0] = task->nx;
-  self->size[1] = task->ny;
-  self->size[2] = plan->facts.n_slices;
-  if (!td_plan_check_region (plan, task->nx, task->ny, error))
+  if (!td_plan_region (plan, self->task.nx, self->task.ny, region, error))
     return FALSE;
-  if (region[2] == 0)
-    return TRUE;
   for (guint i = 0; i < 2; i++) {
-    self->first[i] = (guint) region[i];
-    self->size[i] = (guint) region[2 + i];
+    self->first[i] = region[i];
+    self->size[i] = region[2 + i];
   }
+  self->size[2] = plan->facts.n_slices;
   return TRUE;
 }
 
