@@ -69,27 +69,24 @@ make_workspace (TdRowFilter *self, GError **error)
 TdRowFilter *
 td_row_filter_new (TdDevice *device, guint n_columns, guint n_wide, guint max_rows, GError **error)
 {
-  TdRowFilter *self;
-
   if (!n_columns || n_wide < n_columns || n_wide > G_MAXINT32 / 4 || !max_rows
       || max_rows > G_MAXINT32)
     return td_set_error_null (error, TD_ERROR_TOO_LARGE, "%u rows of %u columns cannot be filtered",
                               max_rows, n_wide);
-  self = g_new0 (TdRowFilter, 1);
+  g_autoptr (TdRowFilter) self = g_new0 (TdRowFilter, 1);
   self->device = td_device_ref (device);
   self->n_columns = n_columns;
   self->max_rows = max_rows;
   self->n_wide = n_wide;
   self->padded = td_filter_padded_size (n_wide);
   self->pairs = pairs_in_chunk (self->padded, max_rows);
-  if (td_device_info (device)->host_pointers)
+  const gboolean host = td_device_info (device)->host_pointers;
+  if (host)
     self->host = td_host_row_filter_new (n_columns, n_wide, self->padded, error);
-  if (self->host
-      || (!td_device_info (device)->host_pointers && row_filter_make_kernels (self, error)
-          && make_workspace (self, error)))
-    return self;
-  td_row_filter_free (self);
-  return NULL;
+  return self->host
+                 || (!host && row_filter_make_kernels (self, error) && make_workspace (self, error))
+             ? g_steal_pointer (&self)
+             : NULL;
 }
 
 gboolean

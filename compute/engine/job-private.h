@@ -22,7 +22,7 @@ struct TdJob {
   gboolean overwrite;
   double output_low, output_high; /* the range of integer output, from its start on */
   gboolean keep_momentum;
-  TdOutput *companion;       /* NULL: none */
+  TdOutput *companion;       /* beside the volume: it appears after it, or goes; NULL: none */
   GCancellable *cancellable; /* the job's own: cancelled by td_job_cancel() and by its failures */
   TdJobWriter *writer;
 
@@ -54,8 +54,6 @@ void td_job_give_sinogram (TdJob *job, float *sinogram);
 /* The first failure counts; it stops the job. (transfer full) */
 void td_job_fail (TdJob *job, GError *error);
 void td_job_slices_done (TdJob *job, guint count);
-/* A file beside the volume, written: it appears after the volume, or goes. (transfer full) */
-void td_job_take_companion (TdJob *job, TdOutput *companion);
 
 TdJobWriter *td_job_writer_new (void);
 void td_job_writer_free (TdJobWriter *writer);

@@ -222,12 +222,6 @@ td_job_emit (TdJob *job, const TdJobPortion *portion, GError **error)
   return !g_cancellable_set_error_if_cancelled (job->cancellable, error);
 }
 
-void
-td_job_take_companion (TdJob *job, TdOutput *companion)
-{
-  job->companion = companion;
-}
-
 gboolean
 td_job_writer_end (TdJob *job, gboolean keep, GError **error)
 {

@@ -210,7 +210,7 @@ td_iterative_momentum_free (TdIterativeMomentum *momentum, gboolean sound)
     td_job_note (momentum->job,
                  "What it takes to go on as if the iterations had not stopped is in “%s” (%s).",
                  td_output_path (momentum->output), size);
-    td_job_take_companion (momentum->job, g_steal_pointer (&momentum->output));
+    momentum->job->companion = g_steal_pointer (&momentum->output);
   }
   drop_output (momentum);
   if (momentum->from >= 0)
