@@ -365,7 +365,6 @@ axis_correlation_unsuited (const double *angles_rad, guint n_views, guint n_colu
 }
 
 const TdAxisMethodKind td_axis_correlation = {
-  .method = TD_AXIS_CORRELATION,
   .name = N_ ("correlation"),
   .title = N_ ("Correlation of opposite views"),
   .unsuited = axis_correlation_unsuited,

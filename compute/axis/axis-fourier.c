@@ -374,7 +374,6 @@ axis_fourier_find (const TdAxisInput *input, TdAxisEstimate *estimate, GError **
 }
 
 const TdAxisMethodKind td_axis_fourier = {
-  .method = TD_AXIS_FOURIER,
   .name = N_ ("fourier"),
   .title = N_ ("Fourier wedge of the joined sinogram"),
   .unsuited = axis_fourier_unsuited,

@@ -37,7 +37,6 @@ typedef struct {
 } TdAxisEstimate;
 
 typedef struct {
-  TdAxisMethod method;
   const char *name;  /* "correlation", as on the command line */
   const char *title; /* for people */
   /* NULL: it can be run on views at these angles; else why not (static). */

@@ -385,7 +385,6 @@ axis_overlap_find (const TdAxisInput *input, TdAxisEstimate *estimate, GError **
 }
 
 const TdAxisMethodKind td_axis_overlap = {
-  .method = TD_AXIS_OVERLAP,
   .name = N_ ("overlap"),
   .title = N_ ("Overlap of opposite views"),
   .unsuited = axis_overlap_unsuited,

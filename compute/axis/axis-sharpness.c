@@ -354,7 +354,6 @@ axis_sharpness_find (const TdAxisInput *input, TdAxisEstimate *estimate, GError 
 }
 
 const TdAxisMethodKind td_axis_sharpness = {
-  .method = TD_AXIS_SHARPNESS,
   .name = N_ ("sharpness"),
   .title = N_ ("Sharpness of trial slices"),
   .unsuited = axis_sharpness_unsuited,

@@ -365,7 +365,6 @@ td_axis_tilt (const TdRowSource *source, const TdAxisLine *begin, TdAxisTilt *ti
 }
 
 const TdAxisMethodKind td_axis_projections = {
-  .method = TD_AXIS_PROJECTIONS,
   .name = N_ ("projections"),
   .title = N_ ("Whole opposite projections"),
   .unsuited = axis_tilt_unsuited,

@@ -125,9 +125,7 @@ choose_methods (const Search *search, guint wanted, GError **error)
     if (wanted && !(wanted & (1u << m)))
       continue;
     const char *why
-        = kinds[m]->unsuited
-              ? kinds[m]->unsuited (facts->angles_rad, views_for (search, m), facts->n_columns)
-              : NULL;
+        = kinds[m]->unsuited (facts->angles_rad, views_for (search, m), facts->n_columns);
     if (!why)
       chosen |= 1u << m;
     else
