@@ -10,7 +10,7 @@
 #include "compute/engine/job.h"
 #include "compute/prepare/prepared-rows.h"
 #include "dataset/unit.h"
-#include "lab-truth-cone.h"
+#include "lab-truth.h"
 
 struct TdLabRows {
   TdRecipe recipe; /* what decides about the rows, over the preset */

@@ -39,6 +39,7 @@ typedef struct {
   guint steps_done, n_steps;
 } Run;
 
+/* What recipes came to is found by them: they come first. */
 typedef struct {
   TdRecipe recipe; /* without what double precision has no use for */
   double *slice;
@@ -321,12 +322,13 @@ lab_tried_free (gpointer data)
   g_free (tried);
 }
 
-static Tried *
-lab_find_tried (const Run *run, const TdRecipe *wanted)
+/* A Known or a Tried. */
+static gpointer
+lab_find (const GPtrArray *all, const TdRecipe *recipe)
 {
-  for (guint i = 0; i < run->tried->len; i++)
-    if (td_recipe_equal (&((Tried *) run->tried->pdata[i])->wanted, wanted))
-      return run->tried->pdata[i];
+  for (guint i = 0; i < all->len; i++)
+    if (td_recipe_equal (all->pdata[i], recipe))
+      return all->pdata[i];
   return NULL;
 }
 
@@ -337,7 +339,7 @@ lab_rows (Run *run, const TdPlan *plan, GError **error)
   TdRecipe wanted;
 
   td_lab_rows_wanted (plan, &wanted);
-  Tried *tried = lab_find_tried (run, &wanted);
+  Tried *tried = lab_find (run->tried, &wanted);
   if (!tried) {
     tried = g_new0 (Tried, 1);
     tried->wanted = wanted;
@@ -375,17 +377,15 @@ lab_truth_of (Run *run, const TdPlan *plan, GError **error)
 {
   const TdRecipe recipe = lab_truth_recipe (plan);
 
-  for (guint i = 0; i < run->truths->len; i++) {
-    const Known *known = run->truths->pdata[i];
-    if (td_recipe_equal (&known->recipe, &recipe))
-      return known->slice;
-  }
+  Known *known = lab_find (run->truths, &recipe);
+  if (known)
+    return known->slice;
   const TdLabRows *rows = lab_rows (run, plan, error);
   double *slice
       = rows ? td_lab_truth (plan, td_lab_rows_data (rows), NULL, run->cancellable, error) : NULL;
   if (!slice)
     return NULL;
-  Known *known = g_new (Known, 1);
+  known = g_new (Known, 1);
   *known = (Known) { recipe, slice };
   g_ptr_array_add (run->truths, known);
   return slice;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "lab-truth-cone.h"
+#include "lab-truth.h"
 
 #include <math.h>
 #include <string.h>
@@ -338,8 +338,7 @@ static void
 truth_cone_clear (Truth *truth)
 {
   td_lab_filter_free (truth->filter);
-  if (truth->plain)
-    td_host_row_filter_free (truth->plain);
+  td_host_row_filter_free (truth->plain);
   td_host_scratch_free (truth->lines);
   g_free (truth->tables);
   g_free (truth->weighed);

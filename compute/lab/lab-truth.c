@@ -13,7 +13,6 @@
 #include "compute/parallel/fourier-shape.h"
 #include "compute/row-filter-host.h"
 #include "lab-filter.h"
-#include "lab-truth-cone.h"
 
 /* Rows of the slice that a thread sums at a time: their sums stay in its cache. */
 #define BAND 8

@@ -7,7 +7,7 @@
 #include "compute/engine/fdk/fdk.h"
 #include "compute/lab/lab-measure.h"
 #include "compute/lab/lab-rows.h"
-#include "compute/lab/lab-truth-cone.h"
+#include "compute/lab/lab-truth.h"
 #include "compute/methods/methods.h"
 #include "tests/common/cone-scan.h"
 #include "tests/common/devices.h"

@@ -169,35 +169,32 @@ drop_output (TdIterativeMomentum *momentum)
   g_clear_pointer (&momentum->output, td_output_free);
 }
 
-gboolean
-td_iterative_momentum_new (TdJob *job, TdIterativeMomentum **momentum, GError **error)
+TdIterativeMomentum *
+td_iterative_momentum_new (TdJob *job, GError **error)
 {
   const TdPlan *plan = td_job_plan (job);
   const TdIterativePlan *self = plan->extra;
+  const gboolean any = td_solver_momentum_volumes (self->settings.kind) > 0;
+  const gboolean keep = any && plan->output && job->keep_momentum;
+  TdIterativeMomentum *momentum = g_new0 (TdIterativeMomentum, 1);
   const char *reason = NULL;
 
-  *momentum = NULL;
-  if (td_solver_momentum_volumes (self->settings.kind) == 0)
-    return TRUE;
-  TdIterativeMomentum *made = g_new0 (TdIterativeMomentum, 1);
-  made->job = job;
-  made->self = self;
-  made->header = make_header (plan, self);
-  made->from = made->to = -1;
-  if (self->start == TD_ITERATIVE_FILE) {
+  momentum->job = job;
+  momentum->self = self;
+  momentum->header = make_header (plan, self);
+  momentum->from = momentum->to = -1;
+  if (any && self->start == TD_ITERATIVE_FILE) {
     g_autofree char *path = path_beside (plan->recipe.start);
-    made->from = open_earlier (path, &made->header, &reason);
+    momentum->from = open_earlier (path, &momentum->header, &reason);
   }
-  const gboolean keep = plan->output && job->keep_momentum;
   reason = keep ? not_kept (plan, self) : NULL;
   if (reason)
     td_job_note (job, "The momentum is not kept: %p.", td_message_new_plain (reason));
-  else if (keep && !iterative_momentum_open_output (made, error)) {
-    td_iterative_momentum_free (made, FALSE);
-    return FALSE;
+  else if (keep && !iterative_momentum_open_output (momentum, error)) {
+    td_iterative_momentum_free (momentum, FALSE);
+    return NULL;
   }
-  *momentum = made;
-  return TRUE;
+  return momentum;
 }
 
 void
@@ -235,8 +232,6 @@ iterative_momentum_add_values (guint64 sum, const float *values, gsize n)
 void
 td_iterative_momentum_begin (TdIterativeMomentum *momentum)
 {
-  if (!momentum)
-    return;
   momentum->took = SUM_START;
   momentum->saved = FALSE;
 }
@@ -244,14 +239,14 @@ td_iterative_momentum_begin (TdIterativeMomentum *momentum)
 void
 td_iterative_momentum_took (TdIterativeMomentum *momentum, const float *values, gsize n)
 {
-  if (momentum && momentum->from >= 0)
+  if (momentum->from >= 0)
     momentum->took = iterative_momentum_add_values (momentum->took, values, n);
 }
 
 void
 td_iterative_momentum_gave (TdIterativeMomentum *momentum, const float *values, gsize n)
 {
-  if (momentum && momentum->saved)
+  if (momentum->saved)
     momentum->gave = iterative_momentum_add_values (momentum->gave, values, n);
 }
 
@@ -264,7 +259,7 @@ td_iterative_momentum_recall (TdIterativeMomentum *momentum, guint first, guint 
   Record record;
   guint64 at = sizeof (Header);
 
-  if (!momentum || momentum->from < 0)
+  if (momentum->from < 0)
     return FALSE;
   for (guint next = 0; next < momentum->header.n_slices; next += record.n) {
     if (td_file_read (momentum->from, &record, sizeof record, at) != 0 || record.first != next
@@ -387,7 +382,7 @@ td_iterative_momentum_save (TdIterativeMomentum *momentum, TdRayGroup *group, gu
   Record record = { .first = first, .passes = from->passes };
   int failed;
 
-  if (!momentum || !iterative_momentum_wants (momentum))
+  if (!iterative_momentum_wants (momentum))
     return TRUE;
   record.n = td_ray_group_task (group)->nz;
   memcpy (record.numbers, from->numbers, sizeof record.numbers);
@@ -397,18 +392,16 @@ td_iterative_momentum_save (TdIterativeMomentum *momentum, TdRayGroup *group, gu
     return FALSE;
   if (!failed)
     failed = td_file_write (momentum->to, &record, sizeof record, momentum->slab);
-  if (failed) {
+  momentum->saved = !failed;
+  if (failed)
     give_up (momentum, failed);
-    return TRUE;
-  }
-  momentum->saved = TRUE;
   return TRUE;
 }
 
 void
 td_iterative_momentum_end_slab (TdIterativeMomentum *momentum, guint n)
 {
-  if (!momentum || !momentum->saved)
+  if (!momentum->saved)
     return;
   const int failed = td_file_write (momentum->to, &momentum->gave, sizeof momentum->gave,
                                     momentum->slab + G_STRUCT_OFFSET (Record, sum));

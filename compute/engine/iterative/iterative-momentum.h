@@ -18,10 +18,10 @@ typedef struct TdIterativeMomentum TdIterativeMomentum;
    file. */
 void td_iterative_momentum_note (TdPlan *plan, const TdIterativePlan *self);
 
-/* NULL without error: the method has none. FALSE if room for what is to be kept cannot be had. */
-gboolean td_iterative_momentum_new (TdJob *job, TdIterativeMomentum **momentum, GError **error);
-/* What was kept belongs to the job now and appears when its volume is complete. All calls take
- * NULL. */
+/* For every method; one that has no momentum recalls and saves none. NULL with @error: room for
+   what is to be kept cannot be had. */
+TdIterativeMomentum *td_iterative_momentum_new (TdJob *job, GError **error);
+/* What was kept belongs to the job now and appears when its volume is complete. */
 void td_iterative_momentum_free (TdIterativeMomentum *momentum, gboolean sound);
 
 /* _took() is told the values that a slab begins with, _gave() the values that it came to, each in

@@ -39,7 +39,7 @@ typedef struct {
   TdRayStore *store;
   TdScan *scan;                    /* that is read */
   TdIterativeBeginning *beginning; /* NULL: zeros */
-  TdIterativeMomentum *momentum;   /* NULL: the method has none */
+  TdIterativeMomentum *momentum;
   float *kept; /* [slice][y][x]: what kept_passes passes came to; NULL: there is no room */
   guint kept_passes;
   double kept_residual, unkept_updates; /* and what has been computed since */
@@ -542,7 +542,7 @@ iterative_run (TdJob *job, GCancellable *cancellable, GError **error)
                   + td_iterative_copy_bytes (plan, self));
   GError *reason = NULL;
 
-  if (!td_iterative_momentum_new (job, &run.momentum, error))
+  if (!(run.momentum = td_iterative_momentum_new (job, error)))
     return FALSE;
   run.beginning = td_iterative_begin (job, cancellable, &reason);
   run.scan = reason ? NULL : td_iterative_beginning_scan (plan, run.beginning, &reason);
