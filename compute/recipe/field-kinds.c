@@ -170,23 +170,18 @@ td_field_write_integers (const TdField *field, gconstpointer record, JsonBuilder
 {
   const int *values = CONST_AT (int, field, record);
 
+  if (values[field->n / 2] == 0) {
+    json_builder_add_null_value (builder);
+    return;
+  }
   json_builder_begin_array (builder);
   for (guint i = 0; i < field->n; i++)
     json_builder_add_int_value (builder, values[i]);
   json_builder_end_array (builder);
 }
 
-static void
-field_box_write (const TdField *field, gconstpointer record, JsonBuilder *builder)
-{
-  if (CONST_AT (int, field, record)[2] == 0)
-    json_builder_add_null_value (builder);
-  else
-    td_field_write_integers (field, record, builder);
-}
-
 const TdFieldKind td_kind_box
-    = { TD_FIELD_NULL | TD_FIELD_LIST, field_box_set, field_box_write, NULL };
+    = { TD_FIELD_NULL | TD_FIELD_LIST, field_box_set, td_field_write_integers, NULL };
 
 /* ── Any field ── */
 

@@ -98,6 +98,7 @@ extern const TdFieldKind
 /* For kinds of a table's own. */
 gboolean td_field_set_text (const TdField *field, gpointer record, const char *text);
 void td_field_write_text (const TdField *field, gconstpointer record, JsonBuilder *builder);
+/* Null where the first size or the end is 0: nothing was chosen. */
 void td_field_write_integers (const TdField *field, gconstpointer record, JsonBuilder *builder);
 
 /* @text into @record by the field's kind; an error names the option, the text and what is wanted.

@@ -172,17 +172,8 @@ recipe_fields_set_rows (const TdField *field, gpointer record, const char *text,
   return TRUE;
 }
 
-static void
-recipe_fields_write_rows (const TdField *field, gconstpointer record, JsonBuilder *builder)
-{
-  if (((const guint *) ((const char *) record + field->offset))[1] == 0)
-    json_builder_add_null_value (builder);
-  else
-    td_field_write_integers (field, record, builder);
-}
-
 static const TdFieldKind rows_kind
-    = { TD_FIELD_NULL | TD_FIELD_LIST, recipe_fields_set_rows, recipe_fields_write_rows, NULL };
+    = { TD_FIELD_NULL | TD_FIELD_LIST, recipe_fields_set_rows, td_field_write_integers, NULL };
 
 static gboolean
 recipe_fields_set_bin (const TdField *field, gpointer record, const char *text, GError **error)
