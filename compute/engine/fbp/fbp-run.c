@@ -326,9 +326,10 @@ fbp_run_slab_was_read (Run *run, Slab *slab)
     return;
   const guint64 bytes = run->plan->facts.read_bytes;
   const double first = run->fbp->spool ? td_scan_spool_seconds (run->fbp->spool) : seconds;
-  g_autofree char *read = td_plan_read_key (run->plan), *again = td_plan_copy_key (run->plan);
-  td_plan_keep_rate (run->plan, read, bytes, first);
-  if (run->fbp->spool)
+  g_autofree char *key = td_plan_read_key (run->plan);
+  g_autofree char *again = run->fbp->spool ? td_plan_copy_key (run->plan) : NULL;
+  td_plan_keep_rate (run->plan, key, bytes, first);
+  if (again)
     td_plan_keep_rate (run->plan, again, bytes, seconds - first);
 }
 
