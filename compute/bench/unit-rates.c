@@ -96,14 +96,6 @@ measure_arithmetic (Bench *bench, guint number, double a_loop, double *rate, GEr
 }
 
 static gboolean
-measure_local (Bench *bench, double *rate, GError **error)
-{
-  const Unit unit = { 2, "td_bench_local", 15 * 8 };
-
-  return unit_rates_measure (bench, &unit, TD_ARGS (bench->out, bench->n, 3), rate, error);
-}
-
-static gboolean
 fill_random (TdQueue *queue, TdBuffer *texels, GError **error)
 {
   g_autoptr (GRand) random = g_rand_new_with_seed (4);
@@ -139,6 +131,7 @@ gboolean
 td_unit_rates_measure (TdDevice *device, TdUnitRates *rates, GError **error)
 {
   const TdDeviceInfo *info = td_device_info (device);
+  const Unit local = { 2, "td_bench_local", 15 * 8 };
   g_auto (Bench) bench = { .device = device };
 
   *rates = (TdUnitRates) { 0 };
@@ -154,7 +147,8 @@ td_unit_rates_measure (TdDevice *device, TdUnitRates *rates, GError **error)
   return bench.out && measure_arithmetic (&bench, 0, 128, &rates->per_second[TD_UNIT_FLOAT], error)
          && measure_arithmetic (&bench, 1, 256, &rates->per_second[TD_UNIT_CONVERSION], error)
          && measure_arithmetic (&bench, 4, 256, &rates->per_second[TD_UNIT_INSTRUCTIONS], error)
-         && measure_local (&bench, &rates->per_second[TD_UNIT_LOCAL], error)
+         && unit_rates_measure (&bench, &local, TD_ARGS (bench.out, bench.n, 3),
+                                &rates->per_second[TD_UNIT_LOCAL], error)
          && (!(info->texels & 1u << TD_TEXEL_R32F)
              || measure_texture (&bench, &rates->per_second[TD_UNIT_TEXTURE], error));
 }

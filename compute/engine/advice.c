@@ -411,25 +411,12 @@ const char *const td_advice_names[TD_N_ADVICE]
         [TD_ADVICE_BACKGROUND] = "background", [TD_ADVICE_RIM] = "rim",
         [TD_ADVICE_FEW_VIEWS] = "few-views" };
 
-/* The step of an advice, in the recipe and on; NULL with @error. */
-static TdStep *
-advice_use_step (TdRecipe *recipe, const char *name, GError **error)
-{
-  TdStep *step = td_recipe_step (recipe, name);
-
-  if (!step)
-    step = td_recipe_add_step (recipe, name, error);
-  if (step)
-    step->enabled = TRUE;
-  return step;
-}
-
 static gboolean
 advice_set_step (TdRecipe *recipe, const char *name, const char *parameter, double value,
                  GError **error)
 {
   const TdStepKind *kind = td_prepare_step (name, error);
-  TdStep *step = kind ? advice_use_step (recipe, name, error) : NULL;
+  TdStep *step = kind ? td_recipe_add_step (recipe, name, error) : NULL;
 
   for (guint i = 0; step && i < kind->n_parameters; i++)
     if (strcmp (kind->parameters[i].name, parameter) == 0)
@@ -447,7 +434,7 @@ td_advice_apply (const TdAdvice *advice, TdRecipe *recipe, GError **error)
     recipe->field_of_view = TD_FIELD_HALF;
     recipe->centre_auto = TRUE;
     return TRUE;
-  case TD_ADVICE_RINGS: return advice_use_step (recipe, "rings", error) != NULL;
+  case TD_ADVICE_RINGS: return td_recipe_add_step (recipe, "rings", error) != NULL;
   case TD_ADVICE_DRIFT:
   case TD_ADVICE_BACKGROUND:
     /* By rows, a line between the two sides: what the sides share and what they do not. */

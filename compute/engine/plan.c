@@ -190,32 +190,25 @@ note_tilt (TdPlan *plan)
 static void
 note_fields (TdPlan *plan)
 {
-  const TdRecipe *recipe = &plan->recipe;
   const TdScanFacts *facts = td_scan_facts (plan->scan);
   const TdStep flat_field = { .name = "flat-field", .enabled = TRUE };
-  gboolean divides = FALSE, logs = FALSE;
+  const TdStep *step = td_recipe_step (&plan->recipe, "flat-field");
+  const TdStep *log = td_recipe_step (&plan->recipe, "minus-log");
+  const gboolean divides = step && step->enabled;
 
-  for (guint i = 0; i < recipe->n_steps; i++) {
-    divides |= recipe->steps[i].enabled && strcmp (recipe->steps[i].name, "flat-field") == 0;
-    logs |= recipe->steps[i].enabled && strcmp (recipe->steps[i].name, "minus-log") == 0;
-  }
-  plan->logs_counts = logs && !divides && !td_preparation_skips (&flat_field, facts);
+  plan->logs_counts = log && log->enabled && !divides && !td_preparation_skips (&flat_field, facts);
   if (plan->logs_counts)
     td_plan_note (plan, "The logarithm is taken of counts, since {prepare=flat-field} is left out: "
                         "the slices are no attenuations.");
-  for (guint i = 0; i < recipe->n_steps; i++) {
-    const gboolean skips = td_preparation_skips (&recipe->steps[i], facts);
-
-    if (!recipe->steps[i].enabled || strcmp (recipe->steps[i].name, "flat-field") != 0)
-      continue;
-    if (facts->n_flats == 0 && skips)
-      td_plan_note (plan, "The scan has no flat field: its values are taken as transmissions "
-                          "(1 without a sample).");
-    if (facts->n_flats > 0 && facts->n_darks == 0 && !skips)
-      td_plan_note (plan,
-                    "The scan has no dark field: the camera is taken to count nothing without "
-                    "the beam; if it does, attenuations come out too low ({darks:PATH}).");
-  }
+  if (!divides)
+    return;
+  const gboolean skips = td_preparation_skips (step, facts);
+  if (facts->n_flats == 0 && skips)
+    td_plan_note (plan, "The scan has no flat field: its values are taken as transmissions "
+                        "(1 without a sample).");
+  if (facts->n_flats > 0 && facts->n_darks == 0 && !skips)
+    td_plan_note (plan, "The scan has no dark field: the camera is taken to count nothing without "
+                        "the beam; if it does, attenuations come out too low ({darks:PATH}).");
 }
 
 static gboolean
@@ -228,7 +221,7 @@ check_recipe (TdPlan *plan, GError **error)
 
   if (reason)
     return td_set_error_message (error, TD_ERROR_INVALID, g_steal_pointer (&reason));
-  if (dose && dose->enabled && !td_preparation_skips (dose, facts)
+  if (dose && !td_preparation_skips (dose, facts)
       && !td_dose_check_region (dose, td_scan_facts (plan->measured), error))
     return FALSE;
   if (facts->geometry.beam != TD_BEAM_PARALLEL && recipe->field_of_view != TD_FIELD_AUTO)
@@ -359,7 +352,7 @@ resolve_views (TdPlan *plan, GError **error)
         "take {method=fdk} for a cone beam",
         plan->method->name);
   for (guint i = 0; i < recipe->n_steps; i++)
-    if (recipe->steps[i].enabled && !td_preparation_skips (&recipe->steps[i], facts)
+    if (!td_preparation_skips (&recipe->steps[i], facts)
         && !td_prepare_step (recipe->steps[i].name, NULL)->by_view)
       return td_set_error (
           error, TD_ERROR_UNSUPPORTED,

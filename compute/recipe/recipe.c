@@ -113,10 +113,9 @@ td_recipe_start_volume (const TdRecipe *recipe)
 const char *
 td_recipe_mask (const TdRecipe *recipe)
 {
-  for (guint i = 0; i < recipe->n_steps; i++)
-    if (strcmp (recipe->steps[i].name, "bad-pixels") == 0)
-      return recipe->steps[i].enabled && *recipe->mask ? recipe->mask : NULL;
-  return NULL;
+  const TdStep *step = td_recipe_step ((TdRecipe *) recipe, "bad-pixels");
+
+  return step && step->enabled && *recipe->mask ? recipe->mask : NULL;
 }
 
 /* ── Files ── */

@@ -406,25 +406,18 @@ small_slab (const TdPlan *plan, const TdFbp *fbp)
   return slab;
 }
 
-/* Bytes of one view's row as the scan has it. */
-static guint
-fbp_plan_stored_row (const TdPlan *plan)
-{
-  const TdScanFacts *facts = td_scan_facts (plan->measured);
-
-  return (guint) (facts->n_columns * td_sample_size (facts->sample_type));
-}
-
 static guint
 usual_slab (const TdPlan *plan, const TdFbp *fbp)
 {
+  const TdScanFacts *measured = td_scan_facts (plan->measured);
+  /* Of one view's row, as the scan has it. */
+  const guint bytes = (guint) (measured->n_columns * td_sample_size (measured->sample_type));
   guint n = plan->facts.n_slices;
   guint slab = (n / USUAL_SLABS + GRAIN - 1) / GRAIN * GRAIN;
 
   if (td_scan_facts (plan->scan)->in_memory && fbp->halo == 0)
     return small_slab (plan, fbp);
-  slab
-      = MAX (slab, MIN (PIECE_BYTES / fbp_plan_stored_row (plan), n / LEAST_SLABS) / GRAIN * GRAIN);
+  slab = MAX (slab, MIN (PIECE_BYTES / bytes, n / LEAST_SLABS) / GRAIN * GRAIN);
   slab = CLAMP (slab, GRAIN, MAX_SLAB);
   slab = MAX (slab, (4 * fbp->halo + GRAIN - 1) / GRAIN * GRAIN); /* halos are work done twice */
   /* Slabs end where rows end that are unpacked together. */
