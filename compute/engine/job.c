@@ -458,16 +458,11 @@ td_job_output_range (TdJob *job, double *low, double *high, GError **error)
   if (!preview)
     return FALSE;
   const gsize n = (gsize) preview->facts.nx * preview->facts.ny;
-  float *slice = td_host_malloc (n * sizeof *slice, error);
-  if (!slice)
-    return FALSE;
+  g_autofree float *slice = td_host_malloc (n * sizeof *slice, error);
   g_autoptr (TdJob) one = td_job_new (preview);
-  const gboolean ok = td_job_run_slice (one, slice, job->cancellable, error);
-  if (ok)
-    range_of (slice, n, low, high);
-  g_free (slice);
-  if (!ok)
+  if (!slice || !td_job_run_slice (one, slice, job->cancellable, error))
     return FALSE;
+  range_of (slice, n, low, high);
   td_job_note (job, "The output's range, %.4g to %.4g, was taken from slice %u.", *low, *high,
                td_plan_facts (preview)->first_slice);
   return TRUE;

@@ -317,12 +317,9 @@ open_filter (TdFdkRowCache *cache, GError **error)
   const gboolean quads = fdk->input->task.n_columns % 4 == 0;
   cache->program = td_program_build (device, "rows-gather",
                                      (const char *[]) { quads ? "QUADS" : NULL, NULL }, error);
-  cache->gather = cache->program ? td_program_kernel (cache->program, "rows_gather", error) : NULL;
-  if (!cache->gather)
-    return FALSE;
-  cache->preparation
-      = td_preparation_new (device, run->fdk->scan, NULL, recipe->steps, recipe->n_steps, error);
-  if (!cache->preparation)
+  if (!cache->program || !(cache->gather = td_program_kernel (cache->program, "rows_gather", error))
+      || !(cache->preparation = td_preparation_new (device, run->fdk->scan, NULL, recipe->steps,
+                                                    recipe->n_steps, error)))
     return FALSE;
   td_preparation_set_views (cache->preparation, fdk->input->views, fdk->input->task.n_views);
   if (facts->filtered)
@@ -406,12 +403,9 @@ td_fdk_row_cache_feed (TdFdkDevice *device, GError **error)
   guint index;
 
   cache->ring.queue = td_queue_new (device->device, error);
-  cache->queue = cache->ring.queue ? td_queue_new_urgent (device->device, error) : NULL;
-  if (!cache->queue)
-    return FALSE;
-  cache->ring.pinned = td_fdk_pinned_take (run->plan->engine, device->device, TD_FDK_RING,
-                                           run->fdk->fit.ring_bytes, error);
-  if (!cache->ring.pinned)
+  if (!cache->ring.queue || !(cache->queue = td_queue_new_urgent (device->device, error))
+      || !(cache->ring.pinned = td_fdk_pinned_take (run->plan->engine, device->device, TD_FDK_RING,
+                                                    run->fdk->fit.ring_bytes, error)))
     return FALSE;
   while (row_cache_choose (cache, &index, &send))
     if (!(send ? send_chunk : filter_chunk) (cache, index, error))

@@ -708,37 +708,19 @@ fdk_run_retire (TdFdkRun *run, guint index)
   run->attempt.retired[index] = TRUE;
 }
 
-static void
-cut_again (TdFdkRun *run)
-{
-  td_fdk_cut_clear (&run->now.cut);
-  run->now.cut = td_fdk_cut_by_speed (run->plan, run->fdk, &run->attempt);
-}
-
-/* All threads of the attempt have ended without run->error, but a device failed after the others
-   had ended. They compute its slabs in the next attempt. */
-static void
-fdk_run_go_on (TdFdkRun *run)
-{
-  for (guint i = 0; i < run->n_devices; i++)
-    if (run->devices[i].error)
-      fdk_run_retire (run, i);
-  cut_again (run);
-}
-
-/* All threads of the attempt have ended with run->error. TRUE: with what was changed the next may
-   do better. */
+/* All threads of the attempt have ended. TRUE: with what was changed the next may do better. There
+   is no run->error if a device failed after the others had ended: they compute its slabs then. */
 static gboolean
 fdk_run_retry (TdFdkRun *run)
 {
   const TdFdkDevice *failed = run->failed;
 
-  if (!failed || g_cancellable_is_cancelled (run->job->cancellable))
+  if (run->error && (!failed || g_cancellable_is_cancelled (run->job->cancellable)))
     return FALSE;
   for (guint i = 0; i < run->n_devices; i++)
     if (td_device_reaction (run->devices[i].error) == TD_REACTION_RETIRE)
       fdk_run_retire (run, i);
-  if (!fdk_run_relieve (run, failed)) {
+  if (run->error && !fdk_run_relieve (run, failed)) {
     fdk_run_retire (run, failed->index);
     if (run->n_retired == run->n_devices && run->n_devices > 1)
       td_prefix_error (&run->error, "No device is left; the last to fail was ");
@@ -746,7 +728,8 @@ fdk_run_retry (TdFdkRun *run)
       return FALSE;
     device_retires (run, failed);
   }
-  cut_again (run);
+  td_fdk_cut_clear (&run->now.cut);
+  run->now.cut = td_fdk_cut_by_speed (run->plan, run->fdk, &run->attempt);
   g_clear_error (&run->error);
   run->failed = NULL;
   return TRUE;
@@ -862,10 +845,6 @@ fdk_run_try (TdFdkRun *run, GCancellable *cancellable, GError **error)
     return FALSE;
   if (!run->error && run->unfinished == 0)
     return TRUE;
-  if (!run->error) {
-    fdk_run_go_on (run);
-    return FALSE;
-  }
   if (!fdk_run_retry (run))
     g_propagate_error (error, g_error_copy (run->error));
   return FALSE;
