@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "row-filter-host.h"
-#include "compute/device/device.h"
 #include "compute/device/host-fft.h"
 #include "compute/device/host-scratch.h"
 #include "compute/device/host.h"

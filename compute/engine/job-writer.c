@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "compute/device/host.h"
-#include "dataset/error.h"
 #include "dataset/storage-threads.h"
 #include "job-private.h"
 #include "monitor.h"

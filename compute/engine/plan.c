@@ -2,7 +2,6 @@
 #include "plan.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "dataset/angles.h"
 #include "dataset/file-bytes.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "field.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "dataset/error.h"

@@ -189,9 +189,6 @@ fbp_run_new (TdJob *job)
   run->slots = g_ptr_array_new_with_free_func ((GDestroyNotify) td_fbp_slot_free);
   td_monitor_init (&run->monitor);
   td_storage_turns_init (&run->turns);
-  g_queue_init (&run->free_in);
-  g_queue_init (&run->free_out);
-  g_queue_init (&run->ready);
   run->slab_slices = run->fbp->slab_slices;
   run->stores = fbp_run_stores (run);
   return run;

@@ -5,7 +5,6 @@
 #include "compute/angles.h"
 #include "compute/device/host.h"
 #include "compute/engine/cone-scan.h"
-#include "compute/engine/engine-private.h"
 #include "compute/engine/job.h"
 #include "dataset/angles.h"
 #include "dataset/file-bytes.h"

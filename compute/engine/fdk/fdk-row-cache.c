@@ -55,8 +55,6 @@ td_fdk_row_cache_new (TdFdkDevice *device)
   cache->memory = g_ptr_array_new_with_free_func ((GDestroyNotify) td_buffer_free);
   cache->events = td_fdk_events_new ();
   cache->sends = td_fdk_events_new ();
-  g_queue_init (&cache->idle);
-  g_queue_init (&cache->raw);
   return cache;
 }
 

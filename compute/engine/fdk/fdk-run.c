@@ -391,7 +391,6 @@ make_slabs (TdFdkRun *run)
   run->slabs = g_new0 (TdFdkSlab, fdk->cut.n_slabs);
   run->n_slabs = run->unfinished = fdk->cut.n_slabs;
   for (guint i = 0; i < fdk->cut.n_slabs; i++) {
-    g_queue_init (&run->slabs[i].todo);
     run->slabs[i].taken = slab_delivered (run, i);
     run->unfinished -= run->slabs[i].taken;
     for (guint b = 0; fdk->scheme.share == TD_SHARE_PROJECTION && b < fdk->fit.n_batches; b++)
@@ -414,8 +413,6 @@ make_devices (TdFdkRun *run)
     device->device = run->plan->devices->pdata[i];
     device->family = fdk->scheme.families[i];
     device->open = g_ptr_array_new_with_free_func ((GDestroyNotify) fdk_part_free);
-    g_queue_init (&device->computed);
-    g_queue_init (&device->free_volumes);
     if (run->attempt.retired[i])
       continue;
     device->worker = td_fdk_worker_new (device);
@@ -475,7 +472,6 @@ fdk_run_new (TdJob *job)
   run->attempt.retired = g_new0 (gboolean, run->n_devices);
   run->families_tried = g_new0 (guint, run->n_devices);
   td_monitor_init (&run->monitor);
-  g_queue_init (&run->free_downloads);
   return run;
 }
 

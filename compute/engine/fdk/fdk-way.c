@@ -7,7 +7,6 @@
  */
 #include <string.h>
 
-#include "compute/engine/engine-private.h"
 #include "fdk-self-test.h"
 #include "fdk.h"
 
