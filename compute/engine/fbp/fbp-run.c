@@ -388,19 +388,14 @@ typedef struct {
 
 /* ── Slices out ── */
 
-typedef struct {
-  Run *run;
-  TdFbpSlot *slot;
-} Emitted;
-
 static void
 release_slot (float *slices, gpointer user)
 {
-  Emitted *emitted = user;
+  TdFbpSlot *slot = user;
+  Run *run = slot->owner;
 
-  td_monitor_put (&emitted->run->monitor, &emitted->run->free_out, emitted->slot);
-  fbp_run_unref (emitted->run);
-  g_free (emitted);
+  td_monitor_put (&run->monitor, &run->free_out, slot);
+  fbp_run_unref (run);
 }
 
 static gboolean
@@ -408,9 +403,8 @@ fbp_worker_emit (Run *run, Slab *slab, GError **error)
 {
   TdFbpWork *work = &slab->work;
   TdFbpSlot *slot = g_steal_pointer (&work->out);
-  Emitted *emitted = g_new (Emitted, 1);
 
-  *emitted = (Emitted) { fbp_run_ref (run), slot };
+  slot->owner = fbp_run_ref (run);
   td_monitor_put (&run->monitor, &run->free_in, g_steal_pointer (&work->in));
   const TdJobPortion portion = {
     .first = work->first - run->plan->facts.first_slice,
@@ -419,7 +413,7 @@ fbp_worker_emit (Run *run, Slab *slab, GError **error)
     .stored = run->stores,
     .stored_counts = slot->stored,
     .release = release_slot,
-    .user = emitted,
+    .user = slot,
   };
   const gboolean ok = td_job_emit (run->job, &portion, error);
   g_mutex_lock (&run->monitor.lock);

@@ -14,6 +14,7 @@ typedef struct {
   guint64 host_bytes; /* 0: direct */
   guint32 *counts; /* within host, of the part that came down last; NULL: slices come as floats */
   TdStoredCounts stored; /* of all parts */
+  gpointer owner;        /* whoever gets it back */
 } TdFbpSlot;
 
 /* @counts_bytes: of the counts that come down with samples; 0: slices come as floats. */
