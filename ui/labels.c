@@ -202,7 +202,7 @@ td_label_change (const TdRecipe *from, const TdRecipe *to)
   g_autoptr (GPtrArray) changes = g_ptr_array_new_with_free_func (g_free);
 
   for (const TdField *field = td_recipe_fields; field->option; field++) {
-    if (!field->json || td_recipe_equal_in (from, to, field->json))
+    if (!field->json || field->kind->equal (field, from, to))
       continue;
     if (field->kind == &td_kind_steps) {
       label_add_steps (changes, from, to);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "field.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "dataset/error.h"
@@ -30,7 +31,16 @@ field_number_write (const TdField *field, gconstpointer record, JsonBuilder *bui
   json_builder_add_double_value (builder, *CONST_AT (double, field, record));
 }
 
-const TdFieldKind td_kind_number = { TD_FIELD_NUMBER, field_number_set, field_number_write, NULL };
+static gboolean
+field_number_equal (const TdField *field, gconstpointer a, gconstpointer b)
+{
+  const double x = *CONST_AT (double, field, a), y = *CONST_AT (double, field, b);
+
+  return x == y || (isnan (x) && isnan (y));
+}
+
+const TdFieldKind td_kind_number
+    = { TD_FIELD_NUMBER, field_number_set, field_number_write, field_number_equal, NULL };
 
 static gboolean
 field_count_set (const TdField *field, gpointer record, const char *text, GError **error)
@@ -45,19 +55,33 @@ field_count_set (const TdField *field, gpointer record, const char *text, GError
   return TRUE;
 }
 
+static guint
+field_count (const TdField *field, gconstpointer record)
+{
+  const guint value = *CONST_AT (guint, field, record);
+
+  return field->none ? value : MAX (value, (guint) field->low);
+}
+
 static void
 field_count_write (const TdField *field, gconstpointer record, JsonBuilder *builder)
 {
-  const guint value = *CONST_AT (guint, field, record);
+  const guint value = field_count (field, record);
 
   if (value == 0 && field->none)
     json_builder_add_string_value (builder, field->none);
   else
-    json_builder_add_int_value (builder, field->none ? value : MAX (value, (guint) field->low));
+    json_builder_add_int_value (builder, value);
 }
 
-const TdFieldKind td_kind_count
-    = { TD_FIELD_NUMBER | TD_FIELD_STRING, field_count_set, field_count_write, NULL };
+static gboolean
+field_count_equal (const TdField *field, gconstpointer a, gconstpointer b)
+{
+  return field_count (field, a) == field_count (field, b);
+}
+
+const TdFieldKind td_kind_count = { TD_FIELD_NUMBER | TD_FIELD_STRING, field_count_set,
+                                    field_count_write, field_count_equal, NULL };
 
 static gboolean
 field_bytes_set (const TdField *field, gpointer record, const char *text, GError **error)
@@ -71,7 +95,14 @@ field_bytes_write (const TdField *field, gconstpointer record, JsonBuilder *buil
   json_builder_add_int_value (builder, (gint64) *CONST_AT (guint64, field, record));
 }
 
-const TdFieldKind td_kind_bytes = { TD_FIELD_NUMBER, field_bytes_set, field_bytes_write, NULL };
+static gboolean
+field_bytes_equal (const TdField *field, gconstpointer a, gconstpointer b)
+{
+  return *CONST_AT (guint64, field, a) == *CONST_AT (guint64, field, b);
+}
+
+const TdFieldKind td_kind_bytes
+    = { TD_FIELD_NUMBER, field_bytes_set, field_bytes_write, field_bytes_equal, NULL };
 
 /* ── Choices ── */
 
@@ -92,7 +123,14 @@ field_switch_write (const TdField *field, gconstpointer record, JsonBuilder *bui
   json_builder_add_boolean_value (builder, *CONST_AT (gboolean, field, record));
 }
 
-const TdFieldKind td_kind_switch = { TD_FIELD_BOOLEAN, field_switch_set, field_switch_write, NULL };
+static gboolean
+field_int_equal (const TdField *field, gconstpointer a, gconstpointer b)
+{
+  return *CONST_AT (int, field, a) == *CONST_AT (int, field, b);
+}
+
+const TdFieldKind td_kind_switch
+    = { TD_FIELD_BOOLEAN, field_switch_set, field_switch_write, field_int_equal, NULL };
 
 static gboolean
 field_choice_set (const TdField *field, gpointer record, const char *text, GError **error)
@@ -111,7 +149,8 @@ field_choice_write (const TdField *field, gconstpointer record, JsonBuilder *bui
   json_builder_add_string_value (builder, field->names[*CONST_AT (int, field, record)]);
 }
 
-const TdFieldKind td_kind_choice = { TD_FIELD_STRING, field_choice_set, field_choice_write, NULL };
+const TdFieldKind td_kind_choice
+    = { TD_FIELD_STRING, field_choice_set, field_choice_write, field_int_equal, NULL };
 
 /* ── Texts ── */
 
@@ -136,7 +175,14 @@ td_field_write_text (const TdField *field, gconstpointer record, JsonBuilder *bu
   json_builder_add_string_value (builder, CONST_AT (char, field, record));
 }
 
-const TdFieldKind td_kind_text = { TD_FIELD_STRING, field_text_set, td_field_write_text, NULL };
+gboolean
+td_field_equal_text (const TdField *field, gconstpointer a, gconstpointer b)
+{
+  return strcmp (CONST_AT (char, field, a), CONST_AT (char, field, b)) == 0;
+}
+
+const TdFieldKind td_kind_text
+    = { TD_FIELD_STRING, field_text_set, td_field_write_text, td_field_equal_text, NULL };
 
 static gboolean
 field_pointer_set (const TdField *field, gpointer record, const char *text, GError **error)
@@ -145,7 +191,7 @@ field_pointer_set (const TdField *field, gpointer record, const char *text, GErr
   return TRUE;
 }
 
-const TdFieldKind td_kind_pointer = { TD_FIELD_STRING, field_pointer_set, NULL, NULL };
+const TdFieldKind td_kind_pointer = { TD_FIELD_STRING, field_pointer_set, NULL, NULL, NULL };
 
 /* ── Boxes ── */
 
@@ -179,8 +225,16 @@ td_field_write_integers (const TdField *field, gconstpointer record, JsonBuilder
   json_builder_end_array (builder);
 }
 
-const TdFieldKind td_kind_box
-    = { TD_FIELD_NULL | TD_FIELD_LIST, field_box_set, td_field_write_integers, NULL };
+static gboolean
+field_box_equal (const TdField *field, gconstpointer a, gconstpointer b)
+{
+  const int *x = CONST_AT (int, field, a), *y = CONST_AT (int, field, b);
+
+  return (x[2] == 0 && y[2] == 0) || memcmp (x, y, 4 * sizeof *x) == 0;
+}
+
+const TdFieldKind td_kind_box = { TD_FIELD_NULL | TD_FIELD_LIST, field_box_set,
+                                  td_field_write_integers, field_box_equal, NULL };
 
 /* ── Any field ── */
 

@@ -22,14 +22,14 @@ typedef enum {
   TD_FIELD_LIST = 16, /* of TdField.n numbers */
 } TdFieldJson;
 
-/* How values of one kind are read and written; those that are written alike are equal. @record is
-   the whole struct. */
+/* How values of one kind are read, written and compared. @record is the whole struct. */
 typedef struct {
   guint json; /* TdFieldJson, added */
   /* From the command line's text; @text NULL: nothing is chosen, JSON's null. FALSE: it is not what
      the field expects; @error may say more, else the caller says so. */
   gboolean (*set) (const TdField *field, gpointer record, const char *text, GError **error);
   void (*write) (const TdField *field, gconstpointer record, JsonBuilder *builder);
+  gboolean (*equal) (const TdField *field, gconstpointer a, gconstpointer b);
   /* JSON that no text stands for; NULL: by the text. */
   gboolean (*read) (const TdField *field, gpointer record, JsonNode *node, GError **error);
   /* What is wanted, from a table elsewhere; --help has it as well. NULL: the row says it. */
@@ -98,6 +98,7 @@ extern const TdFieldKind
 /* For kinds of a table's own. */
 gboolean td_field_set_text (const TdField *field, gpointer record, const char *text);
 void td_field_write_text (const TdField *field, gconstpointer record, JsonBuilder *builder);
+gboolean td_field_equal_text (const TdField *field, gconstpointer a, gconstpointer b);
 /* Null where the first size or the end is 0: nothing was chosen. */
 void td_field_write_integers (const TdField *field, gconstpointer record, JsonBuilder *builder);
 

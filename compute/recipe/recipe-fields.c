@@ -88,9 +88,17 @@ recipe_fields_write_centre (const TdField *field, gconstpointer record, JsonBuil
     json_builder_add_double_value (builder, recipe->centre_px);
 }
 
+static gboolean
+recipe_fields_equal_centre (const TdField *field, gconstpointer a, gconstpointer b)
+{
+  const TdRecipe *x = a, *y = b;
+
+  return x->centre_auto == y->centre_auto && (x->centre_auto || td_kind_number.equal (field, a, b));
+}
+
 static const TdFieldKind centre_kind
     = { TD_FIELD_NULL | TD_FIELD_NUMBER | TD_FIELD_STRING, recipe_fields_set_centre,
-        recipe_fields_write_centre, NULL };
+        recipe_fields_write_centre, recipe_fields_equal_centre, NULL };
 
 /* The name of a parallel-beam family or of a cone-beam one. */
 static gboolean
@@ -114,8 +122,12 @@ recipe_fields_expect_kernel (void)
                          cone->str);
 }
 
-static const TdFieldKind kernel_kind = { TD_FIELD_STRING, recipe_fields_set_kernel,
-                                         td_field_write_text, NULL, recipe_fields_expect_kernel };
+static const TdFieldKind kernel_kind = { TD_FIELD_STRING,
+                                         recipe_fields_set_kernel,
+                                         td_field_write_text,
+                                         td_field_equal_text,
+                                         NULL,
+                                         recipe_fields_expect_kernel };
 
 /* A word, or a path that is kept whole. */
 static gboolean
@@ -131,7 +143,7 @@ recipe_fields_set_start (const TdField *field, gpointer record, const char *text
 }
 
 static const TdFieldKind start_kind
-    = { TD_FIELD_STRING, recipe_fields_set_start, td_field_write_text, NULL };
+    = { TD_FIELD_STRING, recipe_fields_set_start, td_field_write_text, td_field_equal_text, NULL };
 
 /* As a file names it: from its own folder on (td_recipe_load()). */
 static gboolean
@@ -152,8 +164,8 @@ recipe_fields_write_mask (const TdField *field, gconstpointer record, JsonBuilde
     json_builder_add_null_value (builder);
 }
 
-static const TdFieldKind mask_kind
-    = { TD_FIELD_NULL | TD_FIELD_STRING, recipe_fields_set_mask, recipe_fields_write_mask, NULL };
+static const TdFieldKind mask_kind = { TD_FIELD_NULL | TD_FIELD_STRING, recipe_fields_set_mask,
+                                       recipe_fields_write_mask, td_field_equal_text, NULL };
 
 /* Two numbers that follow each other in the recipe: the first, and the end. */
 static gboolean
@@ -172,8 +184,17 @@ recipe_fields_set_rows (const TdField *field, gpointer record, const char *text,
   return TRUE;
 }
 
-static const TdFieldKind rows_kind
-    = { TD_FIELD_NULL | TD_FIELD_LIST, recipe_fields_set_rows, td_field_write_integers, NULL };
+static gboolean
+recipe_fields_equal_rows (const TdField *field, gconstpointer a, gconstpointer b)
+{
+  const guint *x = (const guint *) ((const char *) a + field->offset);
+  const guint *y = (const guint *) ((const char *) b + field->offset);
+
+  return x[1] == y[1] && (x[1] == 0 || x[0] == y[0]);
+}
+
+static const TdFieldKind rows_kind = { TD_FIELD_NULL | TD_FIELD_LIST, recipe_fields_set_rows,
+                                       td_field_write_integers, recipe_fields_equal_rows, NULL };
 
 static gboolean
 recipe_fields_set_bin (const TdField *field, gpointer record, const char *text, GError **error)
@@ -201,8 +222,16 @@ recipe_fields_write_bin (const TdField *field, gconstpointer record, JsonBuilder
   json_builder_end_array (builder);
 }
 
-static const TdFieldKind bin_kind
-    = { TD_FIELD_LIST, recipe_fields_set_bin, recipe_fields_write_bin, NULL };
+static gboolean
+recipe_fields_equal_bin (const TdField *field, gconstpointer a, gconstpointer b)
+{
+  const TdRecipe *x = a, *y = b;
+
+  return MAX (x->bin[0], 1) == MAX (y->bin[0], 1) && MAX (x->bin[1], 1) == MAX (y->bin[1], 1);
+}
+
+static const TdFieldKind bin_kind = { TD_FIELD_LIST, recipe_fields_set_bin, recipe_fields_write_bin,
+                                      recipe_fields_equal_bin, NULL };
 
 static gboolean
 recipe_fields_set_range (const TdField *field, gpointer record, const char *text, GError **error)
@@ -233,8 +262,19 @@ recipe_fields_write_range (const TdField *field, gconstpointer record, JsonBuild
   json_builder_end_array (builder);
 }
 
+static gboolean
+recipe_fields_equal_range (const TdField *field, gconstpointer a, gconstpointer b)
+{
+  const TdRecipe *x = a, *y = b;
+
+  return x->output_range_auto == y->output_range_auto
+         && (x->output_range_auto
+             || (x->output_low == y->output_low && x->output_high == y->output_high));
+}
+
 static const TdFieldKind range_kind
-    = { TD_FIELD_STRING | TD_FIELD_LIST, recipe_fields_set_range, recipe_fields_write_range, NULL };
+    = { TD_FIELD_STRING | TD_FIELD_LIST, recipe_fields_set_range, recipe_fields_write_range,
+        recipe_fields_equal_range, NULL };
 
 /* ── When a field applies: NULL, or why it does not ── */
 
@@ -515,28 +555,17 @@ td_recipe_state_axis (TdRecipe *recipe, double centre_px, double tilt_deg)
   recipe->tilt_deg = tilt_deg;
 }
 
-/* The values of a part, as they are written. (transfer full) */
-static JsonNode *
-recipe_fields_written (const TdRecipe *recipe, const char *part)
-{
-  const gsize n = strlen (part);
-  g_autoptr (JsonBuilder) builder = json_builder_new ();
-
-  json_builder_begin_array (builder);
-  for (const TdField *field = td_recipe_fields; field->option; field++)
-    if (field->json && strncmp (field->json, part, n) == 0
-        && (n == 0 || field->json[n] == 0 || field->json[n] == '.'))
-      field->kind->write (field, recipe, builder);
-  json_builder_end_array (builder);
-  return json_builder_get_root (builder);
-}
-
 gboolean
 td_recipe_equal_in (const TdRecipe *a, const TdRecipe *b, const char *part)
 {
-  g_autoptr (JsonNode) x = recipe_fields_written (a, part), y = recipe_fields_written (b, part);
+  const gsize n = strlen (part);
 
-  return json_node_equal (x, y);
+  for (const TdField *field = td_recipe_fields; field->option; field++)
+    if (field->json && strncmp (field->json, part, n) == 0
+        && (n == 0 || field->json[n] == 0 || field->json[n] == '.')
+        && !field->kind->equal (field, a, b))
+      return FALSE;
+  return TRUE;
 }
 
 gboolean

@@ -208,5 +208,17 @@ recipe_steps_read (const TdField *field, gpointer record, JsonNode *node, GError
   return TRUE;
 }
 
-const TdFieldKind td_kind_steps
-    = { TD_FIELD_LIST, recipe_steps_set, recipe_steps_write, recipe_steps_read };
+static gboolean
+recipe_steps_equal (const TdField *field, gconstpointer a, gconstpointer b)
+{
+  const TdRecipe *x = a, *y = b;
+
+  gboolean equal = x->n_steps == y->n_steps;
+
+  for (guint i = 0; equal && i < x->n_steps; i++)
+    equal = td_step_equal (&x->steps[i], &y->steps[i]);
+  return equal;
+}
+
+const TdFieldKind td_kind_steps = { TD_FIELD_LIST, recipe_steps_set, recipe_steps_write,
+                                    recipe_steps_equal, recipe_steps_read };

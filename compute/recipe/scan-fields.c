@@ -12,7 +12,7 @@ scan_fields_set_raw (const TdField *field, gpointer record, const char *text, GE
   return td_scan_options_set_raw (record, text, error);
 }
 
-static const TdFieldKind raw_kind = { TD_FIELD_STRING, scan_fields_set_raw, NULL, NULL };
+static const TdFieldKind raw_kind = { TD_FIELD_STRING, scan_fields_set_raw, NULL, NULL, NULL };
 
 static const char *const value_names[] = { "", "intensities", "attenuations", NULL };
 
