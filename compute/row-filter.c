@@ -20,7 +20,6 @@ struct TdRowFilter {
   TdFft *fft;
   TdBuffer *lines, *response;
   TdQueue *uploads;
-  TdProgram *program;
   TdKernel *pack, *multiply, *unpack;
 };
 
@@ -48,10 +47,11 @@ td_row_filter_workspace_bytes (guint n_columns, guint max_rows)
 static gboolean
 row_filter_make_kernels (TdRowFilter *self, GError **error)
 {
-  self->program = td_program_build (self->device, "filter", NULL, error);
-  return self->program && (self->pack = td_program_kernel (self->program, "filter_pack", error))
-         && (self->multiply = td_program_kernel (self->program, "filter_multiply", error))
-         && (self->unpack = td_program_kernel (self->program, "filter_unpack", error));
+  return (self->pack = td_device_kernel (self->device, "filter", NULL, "filter_pack", error))
+         && (self->multiply
+             = td_device_kernel (self->device, "filter", NULL, "filter_multiply", error))
+         && (self->unpack
+             = td_device_kernel (self->device, "filter", NULL, "filter_unpack", error));
 }
 
 static gboolean
@@ -208,7 +208,6 @@ td_row_filter_free (TdRowFilter *self)
   td_buffer_free (self->lines);
   td_buffer_free (self->response);
   td_queue_free (self->uploads);
-  td_program_free (self->program);
   td_device_unref (self->device);
   g_free (self);
 }

@@ -31,7 +31,6 @@ struct TdStoredSamples {
   TdStoredScale scale;
   guint64 max_values, n; /* n: of the last run */
   TdBuffer *samples, *counts;
-  TdProgram *program;
   TdKernel *kernel;
 };
 
@@ -61,21 +60,19 @@ td_stored_samples_bytes (guint bits, guint64 max_values)
   return max_values * (bits / 8) + td_stored_samples_counts_bytes (max_values);
 }
 
-static TdProgram *
-stored_samples_program (TdDevice *device, guint bits, GError **error)
+static TdKernel *
+stored_samples_kernel (TdDevice *device, guint bits, GError **error)
 {
   const char *const bytes[] = { "TD_STORED_BYTES=1", NULL };
 
-  return td_program_build (device, "stored-samples", bits == 8 ? bytes : NULL, error);
+  return td_device_kernel (device, "stored-samples", bits == 8 ? bytes : NULL, "stored_samples",
+                           error);
 }
 
 gboolean
 td_stored_samples_build (TdDevice *device, guint bits, GError **error)
 {
-  TdProgram *program = stored_samples_program (device, bits, error);
-
-  td_program_free (program);
-  return program != NULL;
+  return stored_samples_kernel (device, bits, error) != NULL;
 }
 
 TdStoredSamples *
@@ -87,8 +84,7 @@ td_stored_samples_new (TdDevice *device, const TdStoredScale *scale, guint64 max
   self->device = td_device_ref (device);
   self->scale = *scale;
   self->max_values = max_values;
-  self->program = stored_samples_program (device, scale->bits, error);
-  if (self->program && (self->kernel = td_program_kernel (self->program, "stored_samples", error))
+  if ((self->kernel = stored_samples_kernel (device, scale->bits, error))
       && (self->samples = td_buffer_new (device, max_values * (scale->bits / 8), error))
       && (self->counts
           = td_buffer_new (device, td_stored_samples_counts_bytes (max_values), error)))
@@ -165,7 +161,6 @@ td_stored_samples_free (TdStoredSamples *self)
     return;
   td_buffer_free (self->samples);
   td_buffer_free (self->counts);
-  td_program_free (self->program);
   td_device_unref (self->device);
   g_free (self);
 }
@@ -176,7 +171,6 @@ struct TdRawSamples {
   TdDevice *device;
   guint bytes; /* of a sample */
   TdBuffer *samples;
-  TdProgram *program;
   TdKernel *kernel;
 };
 
@@ -188,8 +182,8 @@ td_raw_samples_new (TdDevice *device, guint bytes, guint64 max_samples, GError *
 
   self->device = td_device_ref (device);
   self->bytes = bytes;
-  self->program = td_program_build (device, "raw-samples", bytes == 1 ? defines : NULL, error);
-  if (self->program && (self->kernel = td_program_kernel (self->program, "raw_samples", error))
+  if ((self->kernel = td_device_kernel (device, "raw-samples", bytes == 1 ? defines : NULL,
+                                        "raw_samples", error))
       && (self->samples = td_buffer_new (device, max_samples * bytes, error)))
     return self;
   td_raw_samples_free (self);
@@ -238,7 +232,6 @@ td_raw_samples_free (TdRawSamples *self)
   if (!self)
     return;
   td_buffer_free (self->samples);
-  td_program_free (self->program);
   td_device_unref (self->device);
   g_free (self);
 }

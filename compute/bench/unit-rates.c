@@ -74,14 +74,12 @@ static gboolean
 unit_rates_measure (Bench *bench, const Unit *unit, const TdArg *args, guint n_args, double *rate,
                     GError **error)
 {
-  g_autofree char *define = g_strdup_printf ("UNIT=%u", unit->number);
-  const char *const defines[] = { define, NULL };
-  TdProgram *program = td_program_build (bench->device, "bench-units", defines, error);
-  TdKernel *kernel = program ? td_program_kernel (program, unit->kernel, error) : NULL;
+  g_auto (GStrv) defines = td_defines ("UNIT=%u", unit->number);
+  TdKernel *kernel = td_device_kernel (bench->device, "bench-units", (const char *const *) defines,
+                                       unit->kernel, error);
   const gboolean ok = kernel && loops_per_second (bench, kernel, args, n_args, rate, error);
 
   *rate *= unit->a_loop;
-  td_program_free (program);
   return ok;
 }
 

@@ -34,7 +34,6 @@ typedef struct {
   gboolean half;
   double u_middle, v_middle; /* of the detector, in whole pixels */
   guint line;                /* COLUMNS: texels of a line in local memory, evens and odds alike */
-  TdProgram *program, *pack_program;
   TdKernel *kernel, *pack_kernel;
   TdBuffer *matrices; /* float [max_views / pack][3][4] */
   TdBuffer *staging;  /* packed texels, or padded projections */
@@ -199,48 +198,35 @@ staging_bytes (const DeviceProjector *self)
 static gboolean
 build_kernel (DeviceProjector *self, GError **error)
 {
-  const gboolean columns = self->way == WAY_COLUMNS;
-  char pack[16], voxels[16], texture[16], general[16], x_lanes[16], z_lanes[16], group[16],
-      resident[16];
-  char registers[32];
-  const gboolean limited = self->way == WAY_TEXTURE || columns;
-  const char *const defines[]
-      = { pack,  voxels,   columns ? NULL : texture,   general, x_lanes, z_lanes,
-          group, resident, limited ? registers : NULL, NULL };
+  const Shape *shape = &self->shape;
+  const gboolean columns = self->way == WAY_COLUMNS; /* whose source has the other numbers */
+  g_autofree char *registers
+      = self->way == WAY_TEXTURE ? g_strdup_printf (
+            " TD_REGISTERS=%u", REGISTERS / (shape->group * shape->resident) / 8 * 8)
+                                 : g_strdup ("");
+  g_auto (GStrv) defines
+      = columns
+            ? td_defines ("PACK=%u VOXELS=%u", self->pack, shape->voxels)
+            : td_defines ("PACK=%u VOXELS=%u TEXTURE=%d GENERAL=%d X_LANES=%u Z_LANES=%u "
+                          "GROUP=%u RESIDENT=%u%s",
+                          self->pack, shape->voxels, self->textures, self->way == WAY_GENERAL,
+                          shape->x_lanes, shape->z_lanes, shape->group, shape->resident, registers);
 
-  g_snprintf (pack, sizeof pack, "PACK=%u", self->pack);
-  g_snprintf (voxels, sizeof voxels, "VOXELS=%u", self->shape.voxels);
-  g_snprintf (texture, sizeof texture, "TEXTURE=%d", self->textures);
-  g_snprintf (general, sizeof general, "GENERAL=%d", self->way == WAY_GENERAL);
-  g_snprintf (x_lanes, sizeof x_lanes, "X_LANES=%u", self->shape.x_lanes);
-  g_snprintf (z_lanes, sizeof z_lanes, "Z_LANES=%u", self->shape.z_lanes);
-  g_snprintf (group, sizeof group, "GROUP=%u", self->shape.group);
-  g_snprintf (resident, sizeof resident, "RESIDENT=%u", self->shape.resident);
-  g_snprintf (registers, sizeof registers, "TD_REGISTERS=%u",
-              REGISTERS / (self->shape.group * self->shape.resident) / 8 * 8);
-  self->program = td_program_build (self->base.device,
-                                    columns ? "cone-columns" : "backproject-cone", defines, error);
-  if (!self->program)
-    return FALSE;
-  self->kernel = td_program_kernel (
-      self->program, columns ? "cone_backproject_columns" : "cone_backproject", error);
+  self->kernel
+      = td_device_kernel (self->base.device, columns ? "cone-columns" : "backproject-cone",
+                          (const char *const *) defines,
+                          columns ? "cone_backproject_columns" : "cone_backproject", error);
   return self->kernel != NULL;
 }
 
 static gboolean
 build_pack_kernel (DeviceProjector *self, GError **error)
 {
-  char pack[16], half[16], padded[16], columns[16];
-  const char *const defines[] = { pack, half, padded, columns, NULL };
+  g_auto (GStrv) defines = td_defines ("PACK=%u HALF=%d PADDED=%d COLUMNS=%d", self->pack,
+                                       self->half, !self->textures, self->way == WAY_COLUMNS);
 
-  g_snprintf (pack, sizeof pack, "PACK=%u", self->pack);
-  g_snprintf (half, sizeof half, "HALF=%d", self->half);
-  g_snprintf (padded, sizeof padded, "PADDED=%d", !self->textures);
-  g_snprintf (columns, sizeof columns, "COLUMNS=%d", self->way == WAY_COLUMNS);
-  self->pack_program = td_program_build (self->base.device, "cone-pack", defines, error);
-  if (!self->pack_program)
-    return FALSE;
-  self->pack_kernel = td_program_kernel (self->pack_program, "cone_pack", error);
+  self->pack_kernel = td_device_kernel (self->base.device, "cone-pack",
+                                        (const char *const *) defines, "cone_pack", error);
   return self->pack_kernel != NULL;
 }
 
@@ -277,8 +263,6 @@ cone_device_projector_free (TdConeProjector *base)
     if (self->tables[i].floats)
       td_device_host_free (self->base.device, self->tables[i].floats);
   }
-  td_program_free (self->program);
-  td_program_free (self->pack_program);
   td_cone_task_clear (&self->task);
   g_free (self);
 }

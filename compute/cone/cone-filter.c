@@ -13,7 +13,6 @@ typedef struct {
   TdDevice *device;
   TdConeRectifyRows params; /* but for the rows */
   TdBuffer *forms;          /* [view or 1][TD_CONE_RECTIFY_FORM] */
-  TdProgram *program;
   TdKernel *kernel;
 } ConeResample;
 
@@ -22,7 +21,6 @@ cone_resample_free (ConeResample *self)
 {
   if (!self)
     return;
-  td_program_free (self->program);
   td_buffer_free (self->forms);
   td_device_unref (self->device);
   g_free (self);
@@ -69,8 +67,8 @@ cone_resample_new (TdDevice *device, const TdConeTask *task, GError **error)
     .from_v = (float) ((tilted->n_rows - 1) / 2.0),
   };
   self->forms = upload_forms (device, task, error);
-  self->program = self->forms ? td_program_build (device, "cone-rectify", NULL, error) : NULL;
-  self->kernel = self->program ? td_program_kernel (self->program, "cone_rectify", error) : NULL;
+  self->kernel
+      = self->forms ? td_device_kernel (device, "cone-rectify", NULL, "cone_rectify", error) : NULL;
   return self->kernel ? g_steal_pointer (&self) : NULL;
 }
 
@@ -104,7 +102,6 @@ struct TdConeFilter {
   TdBuffer *cosine, *redundancy;
   TdRedundancy shares; /* by_row: redundancy has the rays' fans, else weights by column */
   TdBuffer *wide;      /* filtered rows that are wider than the measured; NULL: in place */
-  TdProgram *program;
   TdKernel *kernel;
   TdRowFilter *ramp;
   ConeResample *resample; /* NULL: rows are the task's as they come */
@@ -236,11 +233,9 @@ td_cone_filter_new (TdDevice *device, const TdConeTask *task, const TdGeometry *
         max_rows, task->n_views);
   if (!cone_filter_make_tables (filter, task, geometry, angles_rad, error))
     return NULL;
-  filter->program = td_program_build (device, "cone-weight", NULL, error);
-  if (!filter->program)
-    return NULL;
-  filter->kernel = td_program_kernel (
-      filter->program, filter->shares.by_row ? "cone_weight_by_row" : "cone_weight", error);
+  filter->kernel
+      = td_device_kernel (device, "cone-weight", NULL,
+                          filter->shares.by_row ? "cone_weight_by_row" : "cone_weight", error);
   if (!filter->kernel)
     return NULL;
   filter->ramp = td_row_filter_new (device, filter->n_columns, filter->n_wide,
@@ -360,7 +355,6 @@ td_cone_filter_free (TdConeFilter *filter)
   if (!filter)
     return;
   td_row_filter_free (filter->ramp);
-  td_program_free (filter->program);
   td_buffer_free (filter->cosine);
   td_buffer_free (filter->redundancy);
   td_buffer_free (filter->wide);

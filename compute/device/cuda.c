@@ -131,6 +131,14 @@ cuda_leave (CudaDevice *device, gboolean ok)
 #define cuda_do(device, call, doing, error)                                                        \
   (cuda_enter ((device), (error))                                                                  \
    && cuda_leave ((device), cuda_check ((device), (device)->cu->call, (doing), (error))))
+/* One that frees something: nobody can do anything about a failure. */
+#define cuda_undo(device, call)                                                                    \
+  G_STMT_START                                                                                     \
+  {                                                                                                \
+    if (cuda_enter ((device), NULL))                                                               \
+      cuda_leave ((device), (device)->cu->call == 0);                                              \
+  }                                                                                                \
+  G_STMT_END
 
 /* ── Memory ── */
 
@@ -149,37 +157,18 @@ cuda_memory_free (TdDevice *base)
 }
 
 static gboolean
-cuda_buffer_new (TdDevice *base, guint64 bytes, TdBuffer **out, GError **error)
-{
-  CudaDevice *device = cuda_of (base);
-  TdCuPointer pointer = 0;
-  CudaBuffer *buffer;
-
-  if (!cuda_do (device, memory_alloc (&pointer, bytes), "allocate memory", error))
-    return FALSE;
-  buffer = g_new0 (CudaBuffer, 1);
-  buffer->pointer = pointer;
-  *out = &buffer->base;
-  return TRUE;
-}
-
-static void
-cuda_buffer_free (TdBuffer *base)
+cuda_buffer_new (TdBuffer *base, GError **error)
 {
   CudaBuffer *buffer = (CudaBuffer *) base;
   CudaDevice *device = cuda_of (base->device);
 
-  if (cuda_enter (device, NULL)) {
-    device->cu->memory_free (buffer->pointer);
-    cuda_leave (device, TRUE);
-  }
-  g_free (buffer);
+  return cuda_do (device, memory_alloc (&buffer->pointer, base->bytes), "allocate memory", error);
 }
 
-static void *
-cuda_buffer_map (TdBuffer *base)
+static void
+cuda_buffer_free (TdBuffer *buffer)
 {
-  return NULL;
+  cuda_undo (cuda_of (buffer->device), memory_free (((CudaBuffer *) buffer)->pointer));
 }
 
 /* ── Pinned memory of the host ── */
@@ -293,44 +282,21 @@ cuda_address (TdBuffer *buffer, guint64 offset)
 #define URGENT -100
 
 static gboolean
-cuda_queue_make (TdDevice *base, int priority, TdQueue **out, GError **error)
+cuda_queue_new (TdQueue *base, gboolean urgent, GError **error)
 {
-  CudaDevice *device = cuda_of (base);
-  TdCuStream stream = NULL;
-  CudaQueue *queue;
+  CudaQueue *queue = (CudaQueue *) base;
+  CudaDevice *device = cuda_of (base->device);
 
   /* Non-blocking: the legacy default stream of other code in the process does not serialise us. */
-  if (!cuda_do (device, stream_new (&stream, TD_CU_STREAM_NON_BLOCKING, priority), "make a queue",
-                error))
-    return FALSE;
-  queue = g_new0 (CudaQueue, 1);
-  queue->stream = stream;
-  *out = &queue->base;
-  return TRUE;
-}
-
-static gboolean
-cuda_queue_new (TdDevice *device, TdQueue **queue, GError **error)
-{
-  return cuda_queue_make (device, 0, queue, error);
-}
-
-static gboolean
-cuda_queue_new_urgent (TdDevice *device, TdQueue **queue, GError **error)
-{
-  return cuda_queue_make (device, URGENT, queue, error);
+  return cuda_do (device,
+                  stream_new (&queue->stream, TD_CU_STREAM_NON_BLOCKING, urgent ? URGENT : 0),
+                  "make a queue", error);
 }
 
 static void
-cuda_queue_free (TdQueue *base)
+cuda_queue_free (TdQueue *queue)
 {
-  CudaDevice *device = cuda_of (base->device);
-
-  if (cuda_enter (device, NULL)) {
-    device->cu->stream_free (stream_of (base));
-    cuda_leave (device, TRUE);
-  }
-  g_free (base);
+  cuda_undo (cuda_of (queue->device), stream_free (stream_of (queue)));
 }
 
 static gboolean
@@ -387,26 +353,20 @@ cuda_fill_zero (TdQueue *queue, TdBuffer *to, guint64 offset, guint64 bytes, GEr
 /* ── Events ── */
 
 static gboolean
-cuda_event_record (TdQueue *queue, TdEvent **out, GError **error)
+cuda_event_record (TdQueue *queue, TdEvent *base, GError **error)
 {
   CudaDevice *device = cuda_of (queue->device);
-  TdCuEvent event = NULL;
-  CudaEvent *result;
+  TdCuEvent *event = &((CudaEvent *) base)->event;
 
   if (!cuda_enter (device, error))
     return FALSE;
-  gboolean ok = cuda_check (device, device->cu->event_new (&event, TD_CU_EVENT_BLOCKING_SYNC),
+  gboolean ok = cuda_check (device, device->cu->event_new (event, TD_CU_EVENT_BLOCKING_SYNC),
                             N_ ("make an event"), error)
-                && cuda_check (device, device->cu->event_record (event, stream_of (queue)),
+                && cuda_check (device, device->cu->event_record (*event, stream_of (queue)),
                                N_ ("record an event"), error);
-  if (!ok && event)
-    device->cu->event_free (event);
-  if (!cuda_leave (device, ok))
-    return FALSE;
-  result = g_new0 (CudaEvent, 1);
-  result->event = event;
-  *out = &result->base;
-  return TRUE;
+  if (!ok && *event)
+    device->cu->event_free (*event);
+  return cuda_leave (device, ok);
 }
 
 static gboolean
@@ -444,13 +404,7 @@ cuda_event_elapsed (TdEvent *from, TdEvent *to, double *seconds, GError **error)
 static void
 cuda_event_free (TdEvent *event)
 {
-  CudaDevice *device = cuda_of (event->device);
-
-  if (cuda_enter (device, NULL)) {
-    device->cu->event_free (((CudaEvent *) event)->event);
-    cuda_leave (device, TRUE);
-  }
-  g_free (event);
+  cuda_undo (cuda_of (event->device), event_free (((CudaEvent *) event)->event));
 }
 
 /* ── Textures ── */
@@ -462,9 +416,10 @@ is_half (TdTexel texel)
 }
 
 static gboolean
-cuda_texture_make (CudaDevice *device, const TdTextureSpec *spec, TdCuArray *array,
-                   TdCuTexture *texture, GError **error)
+cuda_texture_make (CudaTexture *self, GError **error)
 {
+  CudaDevice *device = cuda_of (self->base.device);
+  const TdTextureSpec *spec = &self->base.spec;
   TdCuArray3d shape = {
     .width = spec->width,
     .height = spec->height,
@@ -479,32 +434,24 @@ cuda_texture_make (CudaDevice *device, const TdTextureSpec *spec, TdCuArray *arr
     .filter = spec->linear ? TD_CU_FILTER_LINEAR : TD_CU_FILTER_POINT,
   };
 
-  if (!cuda_check (device, device->cu->array_new (array, &shape), N_ ("make a texture"), error))
+  if (!cuda_check (device, device->cu->array_new (&self->array, &shape), N_ ("make a texture"),
+                   error))
     return FALSE;
-  resource.resource.array = *array;
-  if (cuda_check (device, device->cu->texture_new (texture, &resource, &description, NULL),
+  resource.resource.array = self->array;
+  if (cuda_check (device, device->cu->texture_new (&self->texture, &resource, &description, NULL),
                   N_ ("make a texture"), error))
     return TRUE;
-  device->cu->array_free (*array);
+  device->cu->array_free (self->array);
   return FALSE;
 }
 
 static gboolean
-cuda_texture_new (TdDevice *base, const TdTextureSpec *spec, TdTexture **out, GError **error)
+cuda_texture_new (TdTexture *texture, GError **error)
 {
-  CudaDevice *device = cuda_of (base);
-  TdCuArray array = NULL;
-  TdCuTexture handle = 0;
-  CudaTexture *texture;
+  CudaDevice *device = cuda_of (texture->device);
 
-  if (!cuda_enter (device, error)
-      || !cuda_leave (device, cuda_texture_make (device, spec, &array, &handle, error)))
-    return FALSE;
-  texture = g_new0 (CudaTexture, 1);
-  texture->array = array;
-  texture->texture = handle;
-  *out = &texture->base;
-  return TRUE;
+  return cuda_enter (device, error)
+         && cuda_leave (device, cuda_texture_make ((CudaTexture *) texture, error));
 }
 
 static void
@@ -518,7 +465,6 @@ cuda_texture_free (TdTexture *base)
     device->cu->array_free (texture->array);
     cuda_leave (device, TRUE);
   }
-  g_free (texture);
 }
 
 static gboolean
@@ -547,13 +493,11 @@ cuda_texture_write (TdQueue *queue, TdTexture *to, guint64 layers, TdBuffer *fro
 
 typedef struct {
   TdProgram base;
-  CudaDevice *device;
   TdCuModule module;
 } CudaProgram;
 
 typedef struct {
   TdKernel base;
-  CudaDevice *device;
   TdCuFunction function;
 } CudaKernel;
 
@@ -593,34 +537,23 @@ cuda_program_compile (CudaDevice *device, const char *key, const char *name, con
 }
 
 static gboolean
-cuda_program_build (TdDevice *base, const char *name, const char *source,
-                    const char *const *defines, TdProgram **out, GError **error)
+cuda_program_build (TdProgram *base, const char *name, const char *source,
+                    const char *const *defines, GError **error)
 {
-  CudaDevice *device = cuda_of (base);
-  g_autofree char *key = td_program_cache_key (&base->info, NULL, source, defines);
-  TdCuModule module = load_cached (device, key);
+  CudaProgram *program = (CudaProgram *) base;
+  CudaDevice *device = cuda_of (base->device);
+  g_autofree char *key = td_program_cache_key (&device->base.info, NULL, source, defines);
 
-  if (!module)
-    module = cuda_program_compile (device, key, name, source, defines, error);
-  if (!module)
-    return FALSE;
-  CudaProgram *program = g_new0 (CudaProgram, 1);
-  program->device = device;
-  program->module = module;
-  *out = &program->base;
-  return TRUE;
+  program->module = load_cached (device, key);
+  if (!program->module)
+    program->module = cuda_program_compile (device, key, name, source, defines, error);
+  return program->module != NULL;
 }
 
 static void
-cuda_program_free (TdProgram *base)
+cuda_program_free (TdProgram *program)
 {
-  CudaProgram *program = (CudaProgram *) base;
-
-  if (cuda_enter (program->device, NULL)) {
-    program->device->cu->module_unload (program->module);
-    cuda_leave (program->device, TRUE);
-  }
-  g_free (program);
+  cuda_undo (cuda_of (program->device), module_unload (((CudaProgram *) program)->module));
 }
 
 /* ── Kernels ── */
@@ -646,43 +579,32 @@ allow_shared_memory (CudaDevice *device, TdCuFunction function)
 }
 
 static gboolean
-cuda_program_kernel (TdProgram *base, const char *name, TdKernel **out, GError **error)
+cuda_kernel_new (TdKernel *base, GError **error)
 {
-  CudaProgram *program = (CudaProgram *) base;
-  CudaDevice *device = program->device;
-  TdCuFunction function = NULL;
-  CudaKernel *kernel;
+  CudaKernel *kernel = (CudaKernel *) base;
+  CudaDevice *device = cuda_of (base->program->device);
+  const TdCuModule module = ((CudaProgram *) base->program)->module;
 
   if (!cuda_enter (device, error))
     return FALSE;
-  gboolean ok = cuda_check (device, device->cu->module_function (&function, program->module, name),
-                            N_ ("find a kernel in its program"), error);
+  gboolean ok
+      = cuda_check (device, device->cu->module_function (&kernel->function, module, base->name),
+                    N_ ("find a kernel in its program"), error);
   if (ok)
-    allow_shared_memory (device, function);
-  if (!cuda_leave (device, ok))
-    return td_prefix_error (error, "%s: ", name);
-  kernel = g_new0 (CudaKernel, 1);
-  kernel->device = device;
-  kernel->function = function;
-  *out = &kernel->base;
-  return TRUE;
-}
-
-static void
-cuda_kernel_free (TdKernel *kernel)
-{
-  g_free (kernel);
+    allow_shared_memory (device, kernel->function);
+  return cuda_leave (device, ok) || td_prefix_error (error, "%s: ", base->name);
 }
 
 static guint64
-cuda_kernel_spilled (TdKernel *base)
+cuda_kernel_spilled (TdKernel *kernel)
 {
-  CudaKernel *kernel = (CudaKernel *) base;
+  CudaDevice *device = cuda_of (kernel->program->device);
   guint64 bytes = 0;
 
-  if (cuda_enter (kernel->device, NULL)) {
-    bytes = cuda_function_attribute (kernel->device, kernel->function, TD_CU_FUNCTION_LOCAL_BYTES);
-    cuda_leave (kernel->device, TRUE);
+  if (cuda_enter (device, NULL)) {
+    bytes = cuda_function_attribute (device, ((CudaKernel *) kernel)->function,
+                                     TD_CU_FUNCTION_LOCAL_BYTES);
+    cuda_leave (device, TRUE);
   }
   return bytes;
 }
@@ -709,21 +631,18 @@ cuda_launch (TdQueue *queue, TdKernel *base, const guint groups[3], const guint 
              const TdArg *args, guint n_args, GError **error)
 {
   CudaKernel *kernel = (CudaKernel *) base;
-  CudaDevice *device = kernel->device;
+  CudaDevice *device = cuda_of (queue->device);
   void *parameters[64] = { NULL };
 
   if (n_args > G_N_ELEMENTS (parameters))
     return td_set_error (error, TD_ERROR_DEVICE_BUG, "%s: %u arguments are too many", base->name,
                          n_args);
   guint shared_bytes = cuda_collect_arguments (args, n_args, parameters);
-  gboolean ok
-      = cuda_do (device,
-                 launch (kernel->function, groups[0], groups[1], groups[2], local[0], local[1],
-                         local[2], shared_bytes, stream_of (queue), parameters, NULL),
-                 "start a kernel", error);
-  if (!ok)
-    td_prefix_error (error, "%s: ", base->name);
-  return ok;
+  return cuda_do (device,
+                  launch (kernel->function, groups[0], groups[1], groups[2], local[0], local[1],
+                          local[2], shared_bytes, stream_of (queue), parameters, NULL),
+                  "start a kernel", error)
+         || td_prefix_error (error, "%s: ", base->name);
 }
 
 /* ── FFTs ── */
@@ -772,56 +691,41 @@ cuda_fft_free (TdFft *base)
   CudaFft *fft = (CudaFft *) base;
   CudaDevice *device = cuda_of (base->device);
 
-  if (fft->done)
-    td_event_free (fft->done);
+  td_event_free (fft->done);
   if (cuda_enter (device, NULL)) {
     fft->cufft->destroy (fft->plan);
     cuda_leave (device, TRUE);
   }
-  if (fft->work)
-    td_buffer_free (fft->work);
+  td_buffer_free (fft->work);
   g_mutex_clear (&fft->lock);
-  g_free (fft);
 }
 
 static gboolean
-cuda_fft_new (TdDevice *base, TdFftKind kind, const guint n[2], guint batch, TdFft **out,
-              GError **error)
+cuda_fft_new (TdFft *base, GError **error)
 {
-  CudaDevice *device = cuda_of (base);
-  const TdCufft *cufft = td_cufft (error);
-  TdCufftPlan plan = 0;
+  CudaFft *fft = (CudaFft *) base;
+  CudaDevice *device = cuda_of (base->device);
   size_t work_bytes = 0;
-  CudaFft *fft;
-  gboolean ok;
 
-  if (!cufft || !cuda_enter (device, error))
+  fft->cufft = td_cufft (error);
+  if (!fft->cufft || !cuda_enter (device, error))
     return FALSE;
-  if (!cuda_fft_check (cufft->create (&plan), N_ ("start"), error)) {
-    cuda_leave (device, TRUE);
-    return FALSE;
-  }
-  fft = g_new0 (CudaFft, 1);
-  fft->base = (TdFft) { .device = base, .kind = kind, .n = { n[0], n[1] }, .batch = batch };
-  fft->cufft = cufft;
-  fft->plan = plan;
+  if (!cuda_fft_check (fft->cufft->create (&fft->plan), N_ ("start"), error))
+    return cuda_leave (device, FALSE);
   g_mutex_init (&fft->lock);
-  ok = cuda_fft_make_plan (fft, &work_bytes, error);
+  gboolean ok = cuda_fft_make_plan (fft, &work_bytes, error);
   /* Our own work area, so that it counts towards the memory limit. */
   if (ok && work_bytes > 0) {
-    fft->work = td_buffer_new (base, work_bytes, error);
+    fft->work = td_buffer_new (base->device, work_bytes, error);
     ok = fft->work
-         && cuda_fft_check (
-             cufft->work_area (plan, (void *) (guintptr) ((CudaBuffer *) fft->work)->pointer),
-             N_ ("take its work area"), error);
+         && cuda_fft_check (fft->cufft->work_area (
+                                fft->plan, (void *) (guintptr) ((CudaBuffer *) fft->work)->pointer),
+                            N_ ("take its work area"), error);
   }
   cuda_leave (device, TRUE);
-  if (!ok) {
-    cuda_fft_free (&fft->base);
-    return FALSE;
-  }
-  *out = &fft->base;
-  return TRUE;
+  if (!ok)
+    cuda_fft_free (base);
+  return ok;
 }
 
 /* The work area belongs to one transform at a time: another queue waits for the last one. */
@@ -875,15 +779,15 @@ cuda_free (TdDevice *base)
 }
 
 static const TdDeviceOps cuda_ops = {
+  .sizes = { sizeof (CudaBuffer), sizeof (CudaQueue), sizeof (CudaTexture), sizeof (CudaProgram),
+             sizeof (CudaKernel), sizeof (CudaEvent), sizeof (CudaFft) },
   .device_free = cuda_free,
   .memory_free = cuda_memory_free,
   .buffer_new = cuda_buffer_new,
   .buffer_free = cuda_buffer_free,
-  .buffer_map = cuda_buffer_map,
   .host_alloc = cuda_host_alloc,
   .host_free = cuda_host_free,
   .queue_new = cuda_queue_new,
-  .queue_new_urgent = cuda_queue_new_urgent,
   .queue_free = cuda_queue_free,
   .queue_finish = cuda_queue_finish,
   .upload = cuda_upload,
@@ -896,8 +800,7 @@ static const TdDeviceOps cuda_ops = {
   .dialect = "cuda.h",
   .program_build = cuda_program_build,
   .program_free = cuda_program_free,
-  .program_kernel = cuda_program_kernel,
-  .kernel_free = cuda_kernel_free,
+  .kernel_new = cuda_kernel_new,
   .kernel_spilled = cuda_kernel_spilled,
   .launch = cuda_launch,
   .event_record = cuda_event_record,

@@ -18,16 +18,15 @@ device_check_wrong (const char *what, GError **error)
 static gboolean
 check_kernel (TdDevice *device, TdQueue *queue, GError **error)
 {
-  g_autoptr (TdProgram) program = td_program_build (device, "check-host", NULL, error);
-  g_autoptr (TdBuffer) in = program ? td_buffer_new (device, COUNT * sizeof (float), error) : NULL;
+  TdKernel *kernel = td_device_kernel (device, "check-host", NULL, "td_check_scale", error);
+  g_autoptr (TdBuffer) in = kernel ? td_buffer_new (device, COUNT * sizeof (float), error) : NULL;
   g_autoptr (TdBuffer) out = in ? td_buffer_new (device, COUNT * sizeof (float), error) : NULL;
-  TdKernel *kernel = out ? td_program_kernel (program, "td_check_scale", error) : NULL;
   g_autofree float *values = g_new (float, COUNT), *copy = g_new (float, COUNT);
   g_autofree float *scaled = g_new (float, COUNT);
   const int start = 0, n = COUNT;
   const TdCheckParams params = { 0.5f, 3 };
 
-  if (!kernel)
+  if (!out)
     return FALSE;
   for (guint i = 0; i < COUNT; i++)
     values[i] = i * 7919 % 1013;
@@ -182,18 +181,14 @@ texture_check_fetch (TdDevice *device, const TdTextureSpec *spec, const Place *p
   guint channels = td_texel_channels (spec->texel), layers = MAX (spec->layers, 1);
   gsize bytes = WIDTH * HEIGHT * layers * td_texel_bytes (spec->texel);
   gsize out_bytes = PLACES * channels * sizeof (float);
-  g_autofree char *text = g_strdup_printf ("CHANNELS=%u LINEAR=%d LAYERED=%d", channels,
-                                           spec->linear, spec->layers > 0);
-  g_auto (GStrv) defines = g_strsplit (text, " ", -1);
+  g_auto (GStrv) defines
+      = td_defines ("CHANNELS=%u LINEAR=%d LAYERED=%d", channels, spec->linear, spec->layers > 0);
   g_autofree guint8 *texels = g_malloc (bytes);
-  TdKernel *kernel;
+  TdKernel *kernel = td_device_kernel (device, "check-texture", (const char *const *) defines,
+                                       "td_check_texture", error);
 
   fill_texels (texels, spec->texel, layers);
-  g_autoptr (TdProgram) program
-      = td_program_build (device, "check-texture", (const char *const *) defines, error);
-  if (!program || !(kernel = td_program_kernel (program, "td_check_texture", error)))
-    return FALSE;
-  g_autoptr (TdBuffer) from = td_buffer_new (device, bytes, error);
+  g_autoptr (TdBuffer) from = kernel ? td_buffer_new (device, bytes, error) : NULL;
   g_autoptr (TdBuffer) where = from ? td_buffer_new (device, PLACES * sizeof (Place), error) : NULL;
   g_autoptr (TdBuffer) out = where ? td_buffer_new (device, out_bytes, error) : NULL;
   g_autoptr (TdTexture) texture = out ? td_texture_new (device, spec, error) : NULL;

@@ -59,20 +59,31 @@ td_device_pci_id (guint domain, guint bus, guint slot, guint function)
 }
 
 static void
-device_object_new (TdDevice *device)
+device_count (TdDevice *device, guint64 objects)
 {
-  td_device_ref (device);
   g_mutex_lock (&device->lock);
-  device->live_objects++;
+  device->live_objects += objects;
   g_mutex_unlock (&device->lock);
 }
 
-static void
-device_object_free (TdDevice *device)
+/* An object of the hardware, which it keeps open: its device is its first member. */
+static gpointer
+device_object_new (TdDevice *device, gsize bytes)
 {
-  g_mutex_lock (&device->lock);
-  device->live_objects--;
-  g_mutex_unlock (&device->lock);
+  TdDevice **object = g_malloc0 (bytes);
+
+  *object = td_device_ref (device);
+  device_count (device, 1);
+  return object;
+}
+
+static void
+device_object_free (gpointer object)
+{
+  TdDevice *device = *(TdDevice **) object;
+
+  g_free (object);
+  device_count (device, (guint64) -1);
   td_device_unref (device);
 }
 
@@ -80,6 +91,13 @@ static gboolean
 device_failed (TdDevice *device, GError **error)
 {
   return td_prefix_error (error, "%s (%s): ", device->info.name, device->info.id);
+}
+
+static gpointer
+device_failed_null (TdDevice *device, GError **error)
+{
+  device_failed (device, error);
+  return NULL;
 }
 
 const TdDeviceInfo *
@@ -167,29 +185,33 @@ device_release (TdDevice *device, guint64 bytes)
   g_mutex_unlock (&device->hardware->lock);
 }
 
+/* What was reserved for an object of the account goes with it. */
+static void
+device_object_give_back (gpointer object, TdDevice *account, guint64 bytes)
+{
+  device_release (account, bytes);
+  td_device_unref (account);
+  device_object_free (object);
+}
+
 TdBuffer *
 td_buffer_new (TdDevice *device, guint64 bytes, GError **error)
 {
   TdDevice *hardware = device->hardware;
-  TdBuffer *buffer = NULL;
 
   if (!bytes) {
     td_set_error (error, TD_ERROR_DEVICE_BUG, "a buffer of 0 bytes was asked for");
-    device_failed (hardware, error);
-    return NULL;
+    return device_failed_null (hardware, error);
   }
   if (!device_reserve (device, bytes, N_ ("a buffer"), error))
     return NULL;
-  if (!hardware->ops->buffer_new (hardware, bytes, &buffer, error)) {
-    device_release (device, bytes);
-    device_failed (hardware, error);
-    return NULL;
-  }
-  buffer->device = hardware;
+  TdBuffer *buffer = device_object_new (hardware, hardware->ops->sizes.buffer);
   buffer->account = td_device_ref (device);
   buffer->bytes = bytes;
-  device_object_new (hardware);
-  return buffer;
+  if (hardware->ops->buffer_new (buffer, error))
+    return buffer;
+  device_object_give_back (buffer, device, bytes);
+  return device_failed_null (hardware, error);
 }
 
 void
@@ -197,18 +219,16 @@ td_buffer_free (TdBuffer *buffer)
 {
   if (!buffer)
     return;
-  TdDevice *device = buffer->device, *account = buffer->account;
-  guint64 bytes = buffer->bytes;
-  device->ops->buffer_free (buffer);
-  device_release (account, bytes);
-  td_device_unref (account);
-  device_object_free (device);
+  buffer->device->ops->buffer_free (buffer);
+  device_object_give_back (buffer, buffer->account, buffer->bytes);
 }
 
 void *
 td_buffer_map (TdBuffer *buffer)
 {
-  return buffer->device->ops->buffer_map (buffer);
+  const TdDeviceOps *ops = buffer->device->ops;
+
+  return ops->buffer_map ? ops->buffer_map (buffer) : NULL;
 }
 
 void *
@@ -227,10 +247,9 @@ td_device_host_alloc (TdDevice *device, guint64 bytes, GError **error)
     td_set_error (error, TD_ERROR_DEVICE_MEMORY,
                   "%s of host memory for transfers could not be had; compute fewer slices at once",
                   size);
-    device_failed (device, error);
-    return NULL;
+    return device_failed_null (device, error);
   }
-  device_object_new (device);
+  device_count (td_device_ref (device), 1);
   return memory;
 }
 
@@ -241,7 +260,8 @@ td_device_host_free (TdDevice *device, void *memory)
     return;
   device = device->hardware;
   device->ops->host_free (device, memory);
-  device_object_free (device);
+  device_count (device, (guint64) -1);
+  td_device_unref (device);
 }
 
 /* ── Textures ── */
@@ -280,25 +300,19 @@ TdTexture *
 td_texture_new (TdDevice *device, const TdTextureSpec *spec, GError **error)
 {
   TdDevice *hardware = device->hardware;
-  TdTexture *texture = NULL;
+  const guint64 bytes = texture_bytes (spec);
 
-  if (!texture_check (&hardware->info, spec, error)) {
-    device_failed (hardware, error);
-    return NULL;
-  }
-  guint64 bytes = texture_bytes (spec);
+  if (!texture_check (&hardware->info, spec, error))
+    return device_failed_null (hardware, error);
   if (!device_reserve (device, bytes, N_ ("a texture"), error))
     return NULL;
-  if (!hardware->ops->texture_new (hardware, spec, &texture, error)) {
-    device_release (device, bytes);
-    device_failed (hardware, error);
-    return NULL;
-  }
-  texture->device = hardware;
+  TdTexture *texture = device_object_new (hardware, hardware->ops->sizes.texture);
   texture->account = td_device_ref (device);
   texture->spec = *spec;
-  device_object_new (hardware);
-  return texture;
+  if (hardware->ops->texture_new (texture, error))
+    return texture;
+  device_object_give_back (texture, device, bytes);
+  return device_failed_null (hardware, error);
 }
 
 void
@@ -306,12 +320,8 @@ td_texture_free (TdTexture *texture)
 {
   if (!texture)
     return;
-  TdDevice *device = texture->device, *account = texture->account;
-  guint64 bytes = texture_bytes (&texture->spec);
-  device->ops->texture_free (texture);
-  device_release (account, bytes);
-  td_device_unref (account);
-  device_object_free (device);
+  texture->device->ops->texture_free (texture);
+  device_object_give_back (texture, texture->account, texture_bytes (&texture->spec));
 }
 
 gboolean
@@ -334,31 +344,26 @@ td_texture_write (TdQueue *queue, TdTexture *to, guint64 layers, TdBuffer *from,
 /* ── Queues ── */
 
 static TdQueue *
-device_queue_new_queue (TdDevice *device, gboolean urgent, GError **error)
+device_queue_new (TdDevice *device, gboolean urgent, GError **error)
 {
-  TdQueue *queue = NULL;
-
   device = device->hardware;
-  if (!(urgent && device->ops->queue_new_urgent ? device->ops->queue_new_urgent
-                                                : device->ops->queue_new) (device, &queue, error)) {
-    device_failed (device, error);
-    return NULL;
-  }
-  queue->device = device;
-  device_object_new (device);
-  return queue;
+  TdQueue *queue = device_object_new (device, device->ops->sizes.queue);
+  if (device->ops->queue_new (queue, urgent, error))
+    return queue;
+  device_object_free (queue);
+  return device_failed_null (device, error);
 }
 
 TdQueue *
 td_queue_new (TdDevice *device, GError **error)
 {
-  return device_queue_new_queue (device, FALSE, error);
+  return device_queue_new (device, FALSE, error);
 }
 
 TdQueue *
 td_queue_new_urgent (TdDevice *device, GError **error)
 {
-  return device_queue_new_queue (device, TRUE, error);
+  return device_queue_new (device, TRUE, error);
 }
 
 void
@@ -366,9 +371,9 @@ td_queue_free (TdQueue *queue)
 {
   if (!queue)
     return;
-  TdDevice *device = queue->device;
-  device->ops->queue_free (queue);
-  device_object_free (device);
+  if (queue->device->ops->queue_free)
+    queue->device->ops->queue_free (queue);
+  device_object_free (queue);
 }
 
 gboolean
@@ -442,15 +447,12 @@ TdEvent *
 td_event_record (TdQueue *queue, GError **error)
 {
   TdDevice *device = queue->device;
-  TdEvent *event = NULL;
+  TdEvent *event = device_object_new (device, device->ops->sizes.event);
 
-  if (!device->ops->event_record (queue, &event, error)) {
-    device_failed (device, error);
-    return NULL;
-  }
-  event->device = device;
-  device_object_new (device);
-  return event;
+  if (device->ops->event_record (queue, event, error))
+    return event;
+  device_object_free (event);
+  return device_failed_null (device, error);
 }
 
 void
@@ -458,9 +460,9 @@ td_event_free (TdEvent *event)
 {
   if (!event)
     return;
-  TdDevice *device = event->device;
-  device->ops->event_free (event);
-  device_object_free (device);
+  if (event->device->ops->event_free)
+    event->device->ops->event_free (event);
+  device_object_free (event);
 }
 
 gboolean
@@ -525,31 +527,28 @@ fft_elements (TdFftKind kind, const guint n[2], guint batch)
 TdFft *
 td_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], guint batch, GError **error)
 {
-  TdFft *fft = NULL;
-  guint64 elements = fft_elements (kind, n, batch);
+  const guint64 elements = fft_elements (kind, n, batch);
+  const guint n_lines = kind == TD_FFT_C2C_2D ? n[1] : 1;
 
+  device = device->hardware;
   if (!elements || elements > G_MAXINT32) {
     td_set_error (
         error, elements ? TD_ERROR_TOO_LARGE : TD_ERROR_DEVICE_BUG,
         elements
             ? N_ ("FFTs of %u × %u, %u at once, are 2^31 elements or more; transform fewer at once")
             : N_ ("FFTs of %u × %u, %u at once, are empty"),
-        n[0], kind == TD_FFT_C2C_2D ? n[1] : 1, batch);
-    device_failed (device->hardware, error);
-    return NULL;
+        n[0], n_lines, batch);
+    return device_failed_null (device, error);
   }
-  device = device->hardware;
-  if (!device->ops->fft_new (device, kind, n, batch, &fft, error)) {
-    device_failed (device, error);
-    return NULL;
-  }
-  fft->device = device;
+  TdFft *fft = device_object_new (device, device->ops->sizes.fft);
   fft->kind = kind;
   fft->n[0] = n[0];
-  fft->n[1] = kind == TD_FFT_C2C_2D ? n[1] : 1;
+  fft->n[1] = n_lines;
   fft->batch = batch;
-  device_object_new (device);
-  return fft;
+  if (device->ops->fft_new (fft, error))
+    return fft;
+  device_object_free (fft);
+  return device_failed_null (device, error);
 }
 
 gboolean
@@ -572,9 +571,8 @@ td_fft_free (TdFft *fft)
 {
   if (!fft)
     return;
-  TdDevice *device = fft->device;
-  device->ops->fft_free (fft);
-  device_object_free (device);
+  fft->device->ops->fft_free (fft);
+  device_object_free (fft);
 }
 
 /* ── Programs, kernels and launches ── */
@@ -588,72 +586,109 @@ program_key (const char *name, const char *const *defines)
 }
 
 static void
-free_program (gpointer data)
+kernel_free (gpointer data)
+{
+  TdKernel *kernel = data;
+  const TdDeviceOps *ops = kernel->program->device->ops;
+
+  if (ops->kernel_free)
+    ops->kernel_free (kernel);
+  g_free (kernel->name);
+  g_free (kernel);
+}
+
+static void
+program_free (gpointer data)
 {
   TdProgram *program = data;
   const TdDeviceOps *ops = program->device->ops;
-  GHashTableIter iter;
-  gpointer kernel;
 
-  g_hash_table_iter_init (&iter, program->kernels);
-  while (g_hash_table_iter_next (&iter, NULL, &kernel)) {
-    g_free (((TdKernel *) kernel)->name);
-    ops->kernel_free (kernel);
-  }
   g_hash_table_unref (program->kernels);
-  ops->program_free (program);
+  if (ops->program_free)
+    ops->program_free (program);
+  g_free (program);
 }
 
 static TdProgram *
-device_program_build (TdDevice *device, const char *name, const char *const *defines,
-                      GError **error)
+program_build (TdDevice *device, const char *name, const char *const *defines, GError **error)
 {
   g_autofree char *source = NULL;
-  TdProgram *program = NULL;
 
   if (device->ops->dialect) {
     source = td_kernel_source_expand (name, device->ops->dialect);
     if (!source)
       return td_set_error_null (error, TD_ERROR_DEVICE_BUG, "there is no kernel source '%s'", name);
   }
+  TdProgram *program = g_malloc0 (device->ops->sizes.program);
+  program->device = device;
   g_atomic_int_inc (&device->building);
-  const gboolean built
-      = device->ops->program_build (device, name, source, defines, &program, error);
+  const gboolean built = device->ops->program_build (program, name, source, defines, error);
   g_atomic_int_add (&device->building, -1);
   g_atomic_int_add (&device->builds, source != NULL);
-  if (!built)
-    return NULL;
-  program->device = device;
-  program->kernels = g_hash_table_new (g_str_hash, g_str_equal);
+  if (built)
+    program->kernels = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, kernel_free);
+  else
+    g_clear_pointer (&program, g_free);
   return program;
 }
 
-TdProgram *
-td_program_build (TdDevice *device, const char *name, const char *const *defines, GError **error)
+/* Under the programs' lock, as the next. */
+static TdProgram *
+program_find (TdDevice *device, const char *name, const char *const *defines, GError **error)
+{
+  g_autofree char *key = program_key (name, defines);
+
+  if (!device->programs)
+    device->programs = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, program_free);
+  TdProgram *program = g_hash_table_lookup (device->programs, key);
+  if (!program && (program = program_build (device, name, defines, error)))
+    g_hash_table_insert (device->programs, g_steal_pointer (&key), program);
+  return program;
+}
+
+static TdKernel *
+kernel_find (TdProgram *program, const char *name, GError **error)
+{
+  const TdDeviceOps *ops = program->device->ops;
+  TdKernel *kernel = g_hash_table_lookup (program->kernels, name);
+
+  if (kernel)
+    return kernel;
+  kernel = g_malloc0 (ops->sizes.kernel);
+  kernel->program = program;
+  kernel->name = g_strdup (name);
+  if (ops->kernel_new (kernel, error)) {
+    g_hash_table_insert (program->kernels, kernel->name, kernel);
+    return kernel;
+  }
+  g_free (kernel->name);
+  g_free (kernel);
+  return NULL;
+}
+
+TdKernel *
+td_device_kernel (TdDevice *device, const char *source, const char *const *defines,
+                  const char *kernel, GError **error)
 {
   static const char *const none[] = { NULL };
-  g_autofree char *key = NULL;
 
-  defines = defines ? defines : none;
-  key = program_key (name, defines);
   device = device->hardware;
-
   g_mutex_lock (&device->program_lock);
-  if (!device->programs)
-    device->programs = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, free_program);
-  TdProgram *program = g_hash_table_lookup (device->programs, key);
-  if (!program) {
-    program = device_program_build (device, name, defines, error);
-    if (program)
-      g_hash_table_insert (device->programs, g_steal_pointer (&key), program);
-  }
+  TdProgram *program = program_find (device, source, defines ? defines : none, error);
+  TdKernel *found = program ? kernel_find (program, kernel, error) : NULL;
   g_mutex_unlock (&device->program_lock);
+  return found ? found : device_failed_null (device, error);
+}
 
-  if (program)
-    device_object_new (device);
-  else
-    device_failed (device, error);
-  return program;
+char **
+td_defines (const char *words, ...)
+{
+  va_list values;
+
+  va_start (values, words);
+  g_autofree char *text = g_strdup_vprintf (words, values);
+  va_end (values);
+  return g_strsplit (text, " ", -1);
 }
 
 gboolean
@@ -666,32 +701,6 @@ guint
 td_device_builds (TdDevice *device)
 {
   return (guint) g_atomic_int_get (&device->hardware->builds);
-}
-
-void
-td_program_free (TdProgram *program)
-{
-  if (program)
-    device_object_free (program->device);
-}
-
-TdKernel *
-td_program_kernel (TdProgram *program, const char *name, GError **error)
-{
-  TdDevice *device = program->device;
-
-  g_mutex_lock (&device->program_lock);
-  TdKernel *kernel = g_hash_table_lookup (program->kernels, name);
-  if (!kernel && device->ops->program_kernel (program, name, &kernel, error)) {
-    kernel->program = program;
-    kernel->name = g_strdup (name);
-    g_hash_table_insert (program->kernels, kernel->name, kernel);
-  }
-  g_mutex_unlock (&device->program_lock);
-
-  if (!kernel)
-    device_failed (device, error);
-  return kernel;
 }
 
 guint64

@@ -134,26 +134,33 @@ typedef struct {
 /**
  * What an implementation provides. Every pointer is set unless its comment says "may be NULL".
  * The td_… wrappers below check arguments (sizes in 64 bits, limits, memory limit) once for all.
+ *
+ * Objects are structs that begin with the contract's own (TdBuffer, TdQueue, …). The wrappers
+ * allocate them as large as @sizes says, all zeros but for the contract's fields, and free them. An
+ * operation …_new fills in the rest. Where it fails it leaves nothing behind, and …_free is not
+ * called. A NULL …_free: there is nothing to release.
  */
 typedef struct TdDeviceOps {
+  struct {
+    gsize buffer, queue, texture, program, kernel, event, fft;
+  } sizes;
+
   /* Release handles and the struct itself; programs, info and locks are already cleared. */
   void (*device_free) (TdDevice *device);
   /* Free device memory right now, bytes; G_MAXUINT64: unknown. Any thread. */
   guint64 (*memory_free) (TdDevice *device);
 
   /* Memory. buffer_new: uninitialised. host_alloc: pinned where the API knows that; the caller
-     frees with host_free. map: the buffer's own memory on host_pointers devices; NULL elsewhere. */
-  gboolean (*buffer_new) (TdDevice *device, guint64 bytes, TdBuffer **buffer, GError **error);
+     frees with host_free. map: the buffer's own memory; NULL but on host_pointers devices. */
+  gboolean (*buffer_new) (TdBuffer *buffer, GError **error);
   void (*buffer_free) (TdBuffer *buffer);
   void *(*buffer_map) (TdBuffer *buffer);
   void *(*host_alloc) (TdDevice *device, guint64 bytes);
   void (*host_free) (TdDevice *device, void *memory);
 
-  /* Queues run in order; two queues run beside each other. finish blocks. */
-  gboolean (*queue_new) (TdDevice *device, TdQueue **queue, GError **error);
-  /* May be NULL: a queue whose work goes before that of others, as far as both compete for the
-   * device. */
-  gboolean (*queue_new_urgent) (TdDevice *device, TdQueue **queue, GError **error);
+  /* Queues run in order; two queues run beside each other. finish blocks. @urgent: its work goes
+     before that of others, as far as both compete for the device and the device can tell. */
+  gboolean (*queue_new) (TdQueue *queue, gboolean urgent, GError **error);
   void (*queue_free) (TdQueue *queue);
   gboolean (*queue_finish) (TdQueue *queue, GError **error);
 
@@ -168,9 +175,9 @@ typedef struct TdDeviceOps {
   gboolean (*fill_zero) (TdQueue *queue, TdBuffer *to, guint64 offset, guint64 bytes,
                          GError **error);
 
-  /* Textures: created empty, filled from a buffer of tightly packed texels [layer][y][x]. */
-  gboolean (*texture_new) (TdDevice *device, const TdTextureSpec *spec, TdTexture **texture,
-                           GError **error);
+  /* Textures: created empty, filled from a buffer of tightly packed texels [layer][y][x]. All three
+     may be NULL where info has no texels. */
+  gboolean (*texture_new) (TdTexture *texture, GError **error);
   void (*texture_free) (TdTexture *texture);
   gboolean (*texture_write) (TdQueue *queue, TdTexture *to, guint64 layers, TdBuffer *from,
                              guint64 offset, GError **error);
@@ -180,11 +187,10 @@ typedef struct TdDeviceOps {
      program cache. The wrappers keep kernels and programs, each made once, and free them with the
      device: program_free comes after kernel_free of all its kernels. */
   const char *dialect; /* "opencl.h", "cuda.h"; NULL: programs are found by name (host) */
-  gboolean (*program_build) (TdDevice *device, const char *name, const char *source,
-                             const char *const *defines, TdProgram **program, GError **error);
+  gboolean (*program_build) (TdProgram *program, const char *name, const char *source,
+                             const char *const *defines, GError **error);
   void (*program_free) (TdProgram *program);
-  gboolean (*program_kernel) (TdProgram *program, const char *name, TdKernel **kernel,
-                              GError **error);
+  gboolean (*kernel_new) (TdKernel *kernel, GError **error);
   void (*kernel_free) (TdKernel *kernel);
   /* May be NULL: nothing is. Bytes of a work-item's private memory that lie in DRAM. */
   guint64 (*kernel_spilled) (TdKernel *kernel);
@@ -196,7 +202,7 @@ typedef struct TdDeviceOps {
   /* Events carry device time stamps. event_record() marks the point after all that was enqueued so
      far. After event_wait(), @queue goes on only once @event has passed, which may be of any queue
      of this device. event_sync() blocks until the event, event_elapsed() until both. */
-  gboolean (*event_record) (TdQueue *queue, TdEvent **event, GError **error);
+  gboolean (*event_record) (TdQueue *queue, TdEvent *event, GError **error);
   gboolean (*event_wait) (TdQueue *queue, TdEvent *event, GError **error);
   gboolean (*event_sync) (TdEvent *event, GError **error);
   gboolean (*event_elapsed) (TdEvent *from, TdEvent *to, double *seconds, GError **error);
@@ -206,8 +212,7 @@ typedef struct TdDeviceOps {
      from the buffer's beginning.
      Forward is exp(-i…), the inverse is unnormalised. new blocks (planning, baking). A TdFft may
      have a workspace: its runs go one after another, in one queue or with events between. */
-  gboolean (*fft_new) (TdDevice *device, TdFftKind kind, const guint n[2], guint batch, TdFft **fft,
-                       GError **error);
+  gboolean (*fft_new) (TdFft *fft, GError **error);
   gboolean (*fft_run) (TdQueue *queue, TdFft *fft, TdBuffer *data, gboolean inverse,
                        GError **error);
   void (*fft_free) (TdFft *fft);
@@ -227,15 +232,14 @@ struct TdDevice {
   GMutex lock;
   GMutex program_lock;
   GHashTable *programs; /* name and defines → TdProgram; under program_lock */
-  /* Buffers, textures, queues, events, FFTs, program handles and host memory not yet freed; each
-     keeps the device open. Under lock. */
+  /* Buffers, textures, queues, events, FFTs and host memory not yet freed; each keeps the device
+     open. Under lock. */
   guint64 live_objects;
   gint building; /* programs being built now; atomic */
   gint builds;   /* programs built or loaded so far, but for those compiled in; atomic */
 };
 
-/* Implementations embed these as their first member; the wrappers set the fields once the operation
-   that made the object returned. */
+/* Implementations embed these as their first member; the wrappers set the fields. */
 struct TdQueue {
   TdDevice *device;
 };
@@ -268,7 +272,7 @@ struct TdEvent {
 struct TdFft {
   TdDevice *device;
   TdFftKind kind;
-  guint n[2];
+  guint n[2]; /* the second is 1 in one dimension */
   guint batch;
 };
 
@@ -340,18 +344,18 @@ void td_texture_free (TdTexture *texture);
 gboolean td_texture_write (TdQueue *queue, TdTexture *to, guint64 layers, TdBuffer *from,
                            guint64 offset, GError **error);
 
-/* @name: a source in kernels/ without its ending, "backproject-standard". Built programs are
-   shared: the same name and defines give the same program until the device is closed; free all the
-   same. */
-TdProgram *td_program_build (TdDevice *device, const char *name, const char *const *defines,
-                             GError **error);
-void td_program_free (TdProgram *program);
+/* @source: in kernels/ without its ending, "backproject-standard"; built with these @defines (NULL:
+   none) when first asked for. The device keeps programs and kernels, and the same arguments give
+   the same kernel until it is closed. (transfer none) */
+TdKernel *td_device_kernel (TdDevice *device, const char *source, const char *const *defines,
+                            const char *kernel, GError **error);
+/* "KEY=VALUE" words with a blank between each, as defines; free with g_strfreev(). */
+char **td_defines (const char *words, ...) G_GNUC_PRINTF (1, 2);
 /* Whether a program is being built, which takes seconds the first time. Any thread. */
 gboolean td_device_is_building (TdDevice *device);
 /* How many programs were built so far: what was timed while this grew says little about the next
    time. Any thread. */
 guint td_device_builds (TdDevice *device);
-TdKernel *td_program_kernel (TdProgram *program, const char *kernel, GError **error);
 guint64 td_kernel_spilled (TdKernel *kernel);
 gboolean td_launch (TdQueue *queue, TdKernel *kernel, const guint groups[3], const guint local[3],
                     const TdArg *args, guint n_args, GError **error);
@@ -371,6 +375,5 @@ guint td_fft_good_size (guint at_least); /* next 2^a 3^b 5^c, even */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdBuffer, td_buffer_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdQueue, td_queue_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdTexture, td_texture_free)
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdProgram, td_program_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdEvent, td_event_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdFft, td_fft_free)

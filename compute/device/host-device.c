@@ -64,21 +64,20 @@ host_device_allocate (guint64 bytes)
 }
 
 static gboolean
-host_device_buffer_new (TdDevice *device, guint64 bytes, TdBuffer **buffer, GError **error)
+host_device_buffer_new (TdBuffer *buffer, GError **error)
 {
+  const guint64 bytes = buffer->bytes;
   /* Linux would promise memory it does not have and kill somebody later. */
   gboolean large = bytes >= (64u << 20);
   void *memory = large && bytes > td_host_memory_available () ? NULL : host_device_allocate (bytes);
 
+  ((HostBuffer *) buffer)->memory = memory;
   if (!memory) {
     g_autofree char *size = td_memory_text (bytes);
     return td_set_error (
         error, TD_ERROR_DEVICE_MEMORY,
         "no %s of memory free; close other programs or compute fewer slices at once", size);
   }
-  HostBuffer *self = g_new0 (HostBuffer, 1);
-  self->memory = memory;
-  *buffer = &self->base;
   return TRUE;
 }
 
@@ -86,7 +85,6 @@ static void
 host_device_buffer_free (TdBuffer *buffer)
 {
   free (((HostBuffer *) buffer)->memory);
-  g_free (buffer);
 }
 
 static void *
@@ -110,16 +108,9 @@ host_device_host_free (TdDevice *device, void *memory)
 /* ── Queues ── */
 
 static gboolean
-queue_new (TdDevice *device, TdQueue **queue, GError **error)
+queue_new (TdQueue *queue, gboolean urgent, GError **error)
 {
-  *queue = g_new0 (TdQueue, 1);
   return TRUE;
-}
-
-static void
-queue_free (TdQueue *queue)
-{
-  g_free (queue);
 }
 
 static gboolean
@@ -168,14 +159,12 @@ fill_zero (TdQueue *queue, TdBuffer *to, guint64 offset, guint64 bytes, GError *
 /* ── Events ── */
 
 static gboolean
-event_record (TdQueue *queue, TdEvent **event, GError **error)
+event_record (TdQueue *queue, TdEvent *event, GError **error)
 {
-  HostEvent *self = g_new0 (HostEvent, 1);
   struct timespec now;
 
   clock_gettime (CLOCK_MONOTONIC, &now);
-  self->seconds = now.tv_sec + 1e-9 * now.tv_nsec;
-  *event = &self->base;
+  ((HostEvent *) event)->seconds = now.tv_sec + 1e-9 * now.tv_nsec;
   return TRUE;
 }
 
@@ -196,32 +185,6 @@ event_elapsed (TdEvent *from, TdEvent *to, double *seconds, GError **error)
 {
   *seconds = ((HostEvent *) to)->seconds - ((HostEvent *) from)->seconds;
   return TRUE;
-}
-
-static void
-event_free (TdEvent *event)
-{
-  g_free (event);
-}
-
-/* ── Textures: none here; info says so, and the wrapper refuses before it calls. ── */
-
-static gboolean
-texture_new (TdDevice *device, const TdTextureSpec *spec, TdTexture **texture, GError **error)
-{
-  return td_set_error (error, TD_ERROR_UNSUPPORTED, "the host has no textures");
-}
-
-static void
-texture_free (TdTexture *texture)
-{
-}
-
-static gboolean
-texture_write (TdQueue *queue, TdTexture *to, guint64 layers, TdBuffer *from, guint64 offset,
-               GError **error)
-{
-  return td_set_error (error, TD_ERROR_UNSUPPORTED, "the host has no textures");
 }
 
 /* ── Programs ── */
@@ -260,8 +223,8 @@ host_program_sources (void)
 }
 
 static gboolean
-host_program_build (TdDevice *device, const char *name, const char *source,
-                    const char *const *defines, TdProgram **program, GError **error)
+host_program_build (TdProgram *program, const char *name, const char *source,
+                    const char *const *defines, GError **error)
 {
   const TdHostSource *found = host_program_sources ();
 
@@ -271,37 +234,21 @@ host_program_build (TdDevice *device, const char *name, const char *source,
     return td_set_error (error, TD_ERROR_DEVICE_BUILD,
                          "the program '%s' (%s) is not among those compiled for the host", name,
                          defines[0] ? defines[0] : "");
-  HostProgram *self = g_new0 (HostProgram, 1);
-  self->kernels = found->kernels;
-  *program = &self->base;
+  ((HostProgram *) program)->kernels = found->kernels;
   return TRUE;
-}
-
-static void
-host_program_free (TdProgram *program)
-{
-  g_free (program);
 }
 
 static gboolean
-host_program_kernel (TdProgram *program, const char *name, TdKernel **kernel, GError **error)
+host_kernel_new (TdKernel *kernel, GError **error)
 {
-  const TdHostKernel *found = ((HostProgram *) program)->kernels;
+  const TdHostKernel *found = ((HostProgram *) kernel->program)->kernels;
 
-  while (found->name && !g_str_equal (found->name, name))
+  while (found->name && !g_str_equal (found->name, kernel->name))
     found++;
   if (!found->name)
-    return td_set_error (error, TD_ERROR_DEVICE_BUG, "there is no kernel '%s'", name);
-  HostKernel *self = g_new0 (HostKernel, 1);
-  self->code = found;
-  *kernel = &self->base;
+    return td_set_error (error, TD_ERROR_DEVICE_BUG, "there is no kernel '%s'", kernel->name);
+  ((HostKernel *) kernel)->code = found;
   return TRUE;
-}
-
-static void
-host_kernel_free (TdKernel *kernel)
-{
-  g_free (kernel);
 }
 
 /* args[i] points to the value; @pointers keeps the buffers' addresses. */
@@ -395,17 +342,12 @@ typedef struct {
 } FftObject;
 
 static gboolean
-host_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], guint batch, TdFft **fft,
-              GError **error)
+host_fft_new (TdFft *fft, GError **error)
 {
-  TdHostFft *made = td_host_fft_make (kind, n, batch, error);
+  TdHostFft *made = td_host_fft_make (fft->kind, fft->n, fft->batch, error);
 
-  if (!made)
-    return FALSE;
-  FftObject *self = g_new0 (FftObject, 1);
-  self->fft = made;
-  *fft = &self->base;
-  return TRUE;
+  ((FftObject *) fft)->fft = made;
+  return made != NULL;
 }
 
 static gboolean
@@ -419,7 +361,6 @@ static void
 host_fft_free (TdFft *fft)
 {
   td_host_fft_destroy (((FftObject *) fft)->fft);
-  g_free (fft);
 }
 
 /* ── The device ── */
@@ -430,7 +371,14 @@ host_device_free (TdDevice *device)
   g_free (device);
 }
 
+/* No textures: info says so, and the wrapper refuses before it calls. */
 static const TdDeviceOps host_ops = {
+  .sizes = { .buffer = sizeof (HostBuffer),
+             .queue = sizeof (TdQueue),
+             .program = sizeof (HostProgram),
+             .kernel = sizeof (HostKernel),
+             .event = sizeof (HostEvent),
+             .fft = sizeof (FftObject) },
   .device_free = host_device_free,
   .memory_free = memory_free,
   .buffer_new = host_device_buffer_new,
@@ -439,26 +387,18 @@ static const TdDeviceOps host_ops = {
   .host_alloc = host_device_host_alloc,
   .host_free = host_device_host_free,
   .queue_new = queue_new,
-  .queue_free = queue_free,
   .queue_finish = queue_finish,
   .upload = host_device_upload,
   .download = host_device_download,
   .copy = host_device_copy,
   .fill_zero = fill_zero,
-  .texture_new = texture_new,
-  .texture_free = texture_free,
-  .texture_write = texture_write,
-  .dialect = NULL,
   .program_build = host_program_build,
-  .program_free = host_program_free,
-  .program_kernel = host_program_kernel,
-  .kernel_free = host_kernel_free,
+  .kernel_new = host_kernel_new,
   .launch = host_launch,
   .event_record = event_record,
   .event_wait = event_wait,
   .event_sync = event_sync,
   .event_elapsed = event_elapsed,
-  .event_free = event_free,
   .fft_new = host_fft_new,
   .fft_run = host_fft_run,
   .fft_free = host_fft_free,

@@ -28,7 +28,6 @@ typedef struct {
 
 typedef struct {
   TdQueue base;
-  OpenclDevice *device;
   cl_command_queue queue;
 } OpenclQueue;
 
@@ -42,7 +41,9 @@ typedef struct {
   cl_mem image;
 } OpenclTexture;
 
-/* cl_nv_device_attribute_query; Khronos' header has no names for the place on the bus. */
+/* cl_nv_device_attribute_query; Khronos' header has no names for these. */
+#define NV_CAPABILITY_MAJOR 0x4000
+#define NV_CAPABILITY_MINOR 0x4001
 #define NV_PCI_BUS_ID 0x4008
 #define NV_PCI_SLOT_ID 0x4009
 #define NV_PCI_DOMAIN_ID 0x400A
@@ -114,21 +115,6 @@ opencl_has_extension (cl_device_id device, const char *name)
   return g_strv_contains ((const char *const *) words, name);
 }
 
-static guint
-opencl_nv_arch (cl_device_id device)
-{
-  cl_uint major = 0, minor = 0;
-
-  if (!opencl_has_extension (device, "cl_nv_compiler_options")
-      || clGetDeviceInfo (device, 0x4000 /* COMPUTE_CAPABILITY_MAJOR_NV */, sizeof major, &major,
-                          NULL)
-             != CL_SUCCESS
-      || clGetDeviceInfo (device, 0x4001 /* …_MINOR_NV */, sizeof minor, &minor, NULL)
-             != CL_SUCCESS)
-    return 0;
-  return 10 * major + minor;
-}
-
 /* 0 if the device does not know the question. */
 static guint64
 opencl_number (cl_device_id device, cl_device_info what)
@@ -139,6 +125,16 @@ opencl_number (cl_device_id device, cl_device_info what)
   if (clGetDeviceInfo (device, what, sizeof value, &value, NULL) != CL_SUCCESS)
     return 0;
   return GUINT64_FROM_LE (value);
+}
+
+/* 90 for sm_90; 0: not NVIDIA's. */
+static guint
+opencl_nv_arch (cl_device_id device)
+{
+  return opencl_has_extension (device, "cl_nv_compiler_options")
+             ? 10 * opencl_number (device, NV_CAPABILITY_MAJOR)
+                   + opencl_number (device, NV_CAPABILITY_MINOR)
+             : 0;
 }
 
 static TdDeviceKind
@@ -260,40 +256,29 @@ opencl_memory_free (TdDevice *device)
 }
 
 static gboolean
-opencl_buffer_new (TdDevice *device, guint64 bytes, TdBuffer **buffer, GError **error)
+opencl_buffer_new (TdBuffer *buffer, GError **error)
 {
-  OpenclDevice *self = (OpenclDevice *) device;
+  OpenclDevice *self = (OpenclDevice *) buffer->device;
+  cl_mem *memory = &((OpenclBuffer *) buffer)->memory;
   cl_int status;
-  cl_mem memory = clCreateBuffer (self->context, CL_MEM_READ_WRITE, bytes, NULL, &status);
 
+  *memory = clCreateBuffer (self->context, CL_MEM_READ_WRITE, buffer->bytes, NULL, &status);
   if (!opencl_check (status, N_ ("buffer"), error))
     return FALSE;
   /* Drivers allocate at first use; a full device is to be noticed here, where halving helps. */
-  status = clEnqueueMigrateMemObjects (self->service, 1, &memory,
+  status = clEnqueueMigrateMemObjects (self->service, 1, memory,
                                        CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, 0, NULL, NULL);
   if (status == CL_SUCCESS)
     status = clFinish (self->service);
-  if (!opencl_check (status, N_ ("buffer"), error)) {
-    clReleaseMemObject (memory);
-    return FALSE;
-  }
-  OpenclBuffer *new = g_new0 (OpenclBuffer, 1);
-  new->memory = memory;
-  *buffer = &new->base;
-  return TRUE;
+  if (status != CL_SUCCESS)
+    clReleaseMemObject (*memory);
+  return opencl_check (status, N_ ("buffer"), error);
 }
 
 static void
 opencl_buffer_free (TdBuffer *buffer)
 {
   clReleaseMemObject (((OpenclBuffer *) buffer)->memory);
-  g_free (buffer);
-}
-
-static void *
-opencl_buffer_map (TdBuffer *buffer)
-{
-  return NULL;
 }
 
 /* OpenCL has no call for pinned memory; a mapped ALLOC_HOST_PTR buffer is what drivers pin. */
@@ -355,20 +340,14 @@ opencl_memory (TdBuffer *buffer)
 /* ── Queues ── */
 
 static gboolean
-opencl_queue_new (TdDevice *device, TdQueue **queue, GError **error)
+opencl_queue_new (TdQueue *queue, gboolean urgent, GError **error)
 {
-  OpenclDevice *opencl = (OpenclDevice *) device;
+  OpenclDevice *device = (OpenclDevice *) queue->device;
   cl_int status;
-  cl_command_queue made
-      = clCreateCommandQueue (opencl->context, opencl->device, CL_QUEUE_PROFILING_ENABLE, &status);
 
-  if (!opencl_check (status, N_ ("queue"), error))
-    return FALSE;
-  OpenclQueue *self = g_new0 (OpenclQueue, 1);
-  self->device = opencl;
-  self->queue = made;
-  *queue = &self->base;
-  return TRUE;
+  ((OpenclQueue *) queue)->queue
+      = clCreateCommandQueue (device->context, device->device, CL_QUEUE_PROFILING_ENABLE, &status);
+  return opencl_check (status, N_ ("queue"), error);
 }
 
 static void
@@ -376,7 +355,6 @@ opencl_queue_free (TdQueue *queue)
 {
   clFinish (queue_of (queue));
   clReleaseCommandQueue (queue_of (queue));
-  g_free (queue);
 }
 
 /* What went wrong while the device worked: resources are then not short, the work itself died. */
@@ -466,17 +444,12 @@ opencl_fill_zero (TdQueue *queue, TdBuffer *to, guint64 offset, guint64 bytes, G
 /* ── Events ── */
 
 static gboolean
-opencl_event_record (TdQueue *queue, TdEvent **event, GError **error)
+opencl_event_record (TdQueue *queue, TdEvent *event, GError **error)
 {
-  cl_event marker;
+  cl_event *marker = &((OpenclEvent *) event)->event;
 
-  if (!opencl_enqueued (queue, clEnqueueMarkerWithWaitList (queue_of (queue), 0, NULL, &marker),
-                        "event", error))
-    return FALSE;
-  OpenclEvent *self = g_new0 (OpenclEvent, 1);
-  self->event = marker;
-  *event = &self->base;
-  return TRUE;
+  return opencl_enqueued (queue, clEnqueueMarkerWithWaitList (queue_of (queue), 0, NULL, marker),
+                          "event", error);
 }
 
 static gboolean
@@ -514,7 +487,6 @@ static void
 opencl_event_free (TdEvent *event)
 {
   clReleaseEvent (((OpenclEvent *) event)->event);
-  g_free (event);
 }
 
 /* ── Programs ── */
@@ -524,13 +496,11 @@ opencl_event_free (TdEvent *event)
 
 typedef struct {
   TdProgram base;
-  OpenclDevice *device;
   cl_program program;
 } OpenclProgram;
 
 typedef struct {
   TdKernel base;
-  cl_device_id device;
   cl_kernel kernel;
   GMutex lock; /* arguments are the kernel's state until it is enqueued */
 } OpenclKernel;
@@ -660,51 +630,42 @@ driver_keeps_programs (OpenclDevice *device)
 }
 
 static gboolean
-opencl_program_build (TdDevice *device, const char *name, const char *source,
-                      const char *const *defines, TdProgram **program, GError **error)
+opencl_program_build (TdProgram *program, const char *name, const char *source,
+                      const char *const *defines, GError **error)
 {
-  OpenclDevice *opencl = (OpenclDevice *) device;
-  const gboolean kept = driver_keeps_programs (opencl);
-  g_autofree char *key = td_program_cache_key (&device->info, OPTIONS, source, defines);
-  cl_program built = kept ? NULL : from_cache (opencl, key);
+  OpenclDevice *device = (OpenclDevice *) program->device;
+  cl_program *built = &((OpenclProgram *) program)->program;
+  const gboolean kept = driver_keeps_programs (device);
+  g_autofree char *key = td_program_cache_key (&device->base.info, OPTIONS, source, defines);
 
-  if (!built) {
-    built = from_source (opencl, name, source, defines, error);
-    if (!built)
-      return FALSE;
-    if (!kept)
-      to_cache (built, key);
-  }
-  OpenclProgram *self = g_new0 (OpenclProgram, 1);
-  self->device = opencl;
-  self->program = built;
-  *program = &self->base;
-  return TRUE;
+  *built = kept ? NULL : from_cache (device, key);
+  if (*built)
+    return TRUE;
+  *built = from_source (device, name, source, defines, error);
+  if (*built && !kept)
+    to_cache (*built, key);
+  return *built != NULL;
 }
 
 static void
 opencl_program_free (TdProgram *program)
 {
   clReleaseProgram (((OpenclProgram *) program)->program);
-  g_free (program);
 }
 
 /* ── Kernels ── */
 
 static gboolean
-opencl_program_kernel (TdProgram *program, const char *name, TdKernel **kernel, GError **error)
+opencl_kernel_new (TdKernel *kernel, GError **error)
 {
-  OpenclProgram *from = (OpenclProgram *) program;
+  OpenclKernel *self = (OpenclKernel *) kernel;
   cl_int status;
-  cl_kernel made = clCreateKernel (from->program, name, &status);
 
-  if (!opencl_check (status, name, error))
+  self->kernel
+      = clCreateKernel (((OpenclProgram *) kernel->program)->program, kernel->name, &status);
+  if (!opencl_check (status, kernel->name, error))
     return FALSE;
-  OpenclKernel *self = g_new0 (OpenclKernel, 1);
-  self->device = from->device->device;
-  self->kernel = made;
   g_mutex_init (&self->lock);
-  *kernel = &self->base;
   return TRUE;
 }
 
@@ -715,17 +676,16 @@ opencl_kernel_free (TdKernel *kernel)
 
   clReleaseKernel (self->kernel);
   g_mutex_clear (&self->lock);
-  g_free (self);
 }
 
 static guint64
 opencl_kernel_spilled (TdKernel *kernel)
 {
-  OpenclKernel *self = (OpenclKernel *) kernel;
+  const OpenclDevice *device = (OpenclDevice *) kernel->program->device;
   cl_ulong bytes = 0;
 
-  clGetKernelWorkGroupInfo (self->kernel, self->device, CL_KERNEL_PRIVATE_MEM_SIZE, sizeof bytes,
-                            &bytes, NULL);
+  clGetKernelWorkGroupInfo (((OpenclKernel *) kernel)->kernel, device->device,
+                            CL_KERNEL_PRIVATE_MEM_SIZE, sizeof bytes, &bytes, NULL);
   return bytes;
 }
 
@@ -786,9 +746,9 @@ image_format (TdTexel texel)
 }
 
 static gboolean
-opencl_texture_new (TdDevice *device, const TdTextureSpec *spec, TdTexture **texture,
-                    GError **error)
+opencl_texture_new (TdTexture *texture, GError **error)
 {
+  const TdTextureSpec *spec = &texture->spec;
   cl_image_format format = image_format (spec->texel);
   cl_image_desc shape = {
     .image_type = spec->layers ? CL_MEM_OBJECT_IMAGE2D_ARRAY : CL_MEM_OBJECT_IMAGE2D,
@@ -797,22 +757,17 @@ opencl_texture_new (TdDevice *device, const TdTextureSpec *spec, TdTexture **tex
     .image_array_size = spec->layers,
   };
   cl_int status;
-  cl_mem image = clCreateImage (((OpenclDevice *) device)->context, CL_MEM_READ_ONLY, &format,
-                                &shape, NULL, &status);
 
-  if (!opencl_check (status, N_ ("texture"), error))
-    return FALSE;
-  OpenclTexture *self = g_new0 (OpenclTexture, 1);
-  self->image = image;
-  *texture = &self->base;
-  return TRUE;
+  ((OpenclTexture *) texture)->image
+      = clCreateImage (((OpenclDevice *) texture->device)->context, CL_MEM_READ_ONLY, &format,
+                       &shape, NULL, &status);
+  return opencl_check (status, N_ ("texture"), error);
 }
 
 static void
 opencl_texture_free (TdTexture *texture)
 {
   clReleaseMemObject (((OpenclTexture *) texture)->image);
-  g_free (texture);
 }
 
 static gboolean
@@ -905,18 +860,12 @@ static void
 opencl_texture_probe (OpenclDevice *device)
 {
   TdDeviceInfo *info = &device->base.info;
-  size_t width = 0, height = 0, layers = 0;
-  cl_bool images = CL_FALSE;
 
-  clGetDeviceInfo (device->device, CL_DEVICE_IMAGE_SUPPORT, sizeof images, &images, NULL);
-  if (!images)
+  if (!opencl_number (device->device, CL_DEVICE_IMAGE_SUPPORT))
     return;
-  clGetDeviceInfo (device->device, CL_DEVICE_IMAGE2D_MAX_WIDTH, sizeof width, &width, NULL);
-  clGetDeviceInfo (device->device, CL_DEVICE_IMAGE2D_MAX_HEIGHT, sizeof height, &height, NULL);
-  clGetDeviceInfo (device->device, CL_DEVICE_IMAGE_MAX_ARRAY_SIZE, sizeof layers, &layers, NULL);
-  info->texture_max[0] = width;
-  info->texture_max[1] = height;
-  info->texture_max_layers = layers;
+  info->texture_max[0] = opencl_number (device->device, CL_DEVICE_IMAGE2D_MAX_WIDTH);
+  info->texture_max[1] = opencl_number (device->device, CL_DEVICE_IMAGE2D_MAX_HEIGHT);
+  info->texture_max_layers = opencl_number (device->device, CL_DEVICE_IMAGE_MAX_ARRAY_SIZE);
   info->texels = claimed_texels (device);
   info->texture_linear = TRUE; /* for the trial */
   info->texels = remembered_texels (&device->base, info->texels);
@@ -977,7 +926,7 @@ opencl_fft_make (OpenclFft *self, const TdOpenclFftTask *task, GError **error)
     return opencl_check (status, N_ ("FFT plan"), error);
   return td_set_error (error, TD_ERROR_UNSUPPORTED,
                        "the device has no FFT of size %u × %u; sizes of factors 2, 3 and 5 work",
-                       task->n[0], task->kind == TD_FFT_C2C_2D ? task->n[1] : 1);
+                       task->n[0], task->n[1]);
 }
 
 static void
@@ -988,33 +937,27 @@ opencl_fft_free (TdFft *fft)
   td_host_fft_destroy (self->host);
   if (self->fft)
     self->library->free (self->fft);
-  g_free (self);
 }
 
 static gboolean
-opencl_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], guint batch, TdFft **fft,
-                GError **error)
+opencl_fft_new (TdFft *fft, GError **error)
 {
-  OpenclDevice *opencl = (OpenclDevice *) device;
-  OpenclFft *self = g_new0 (OpenclFft, 1);
+  OpenclDevice *device = (OpenclDevice *) fft->device;
+  OpenclFft *self = (OpenclFft *) fft;
   const TdOpenclFftTask task = {
-    .device = opencl->device,
-    .context = opencl->context,
-    .service = opencl->service,
-    .kind = kind,
-    .n = { n[0], n[1] },
-    .batch = batch,
-    .bytes = (guint64) n[0] * (kind == TD_FFT_C2C_2D ? n[1] : 1) * batch * 2 * sizeof (float),
+    .device = device->device,
+    .context = device->context,
+    .service = device->service,
+    .kind = fft->kind,
+    .n = { fft->n[0], fft->n[1] },
+    .batch = fft->batch,
+    .bytes = (guint64) fft->n[0] * fft->n[1] * fft->batch * 2 * sizeof (float),
   };
-  gboolean fine = wants_host (opencl)
-                      ? (self->host = td_host_fft_make (kind, n, batch, error)) != NULL
-                      : opencl_fft_make (self, &task, error);
 
-  if (fine)
-    *fft = &self->base;
-  else
-    opencl_fft_free (&self->base);
-  return fine;
+  if (!wants_host (device))
+    return opencl_fft_make (self, &task, error);
+  self->host = td_host_fft_make (fft->kind, fft->n, fft->batch, error);
+  return self->host != NULL;
 }
 
 /* ── Running ── */
@@ -1080,11 +1023,13 @@ opencl_free (TdDevice *device)
 }
 
 static const TdDeviceOps opencl_ops = {
+  .sizes
+  = { sizeof (OpenclBuffer), sizeof (OpenclQueue), sizeof (OpenclTexture), sizeof (OpenclProgram),
+      sizeof (OpenclKernel), sizeof (OpenclEvent), sizeof (OpenclFft) },
   .device_free = opencl_free,
   .memory_free = opencl_memory_free,
   .buffer_new = opencl_buffer_new,
   .buffer_free = opencl_buffer_free,
-  .buffer_map = opencl_buffer_map,
   .host_alloc = opencl_host_alloc,
   .host_free = opencl_host_free,
   .queue_new = opencl_queue_new,
@@ -1100,7 +1045,7 @@ static const TdDeviceOps opencl_ops = {
   .dialect = "opencl.h",
   .program_build = opencl_program_build,
   .program_free = opencl_program_free,
-  .program_kernel = opencl_program_kernel,
+  .kernel_new = opencl_kernel_new,
   .kernel_free = opencl_kernel_free,
   .kernel_spilled = opencl_kernel_spilled,
   .launch = opencl_launch,

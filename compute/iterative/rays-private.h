@@ -26,7 +26,6 @@ struct TdRayProjector {
   double *views;    /* the table in double precision */
   double reach;     /* on_host: rows that a voxel sees */
   TdBuffer *places; /* int [view] */
-  TdProgram *programs[6];
   TdKernel *project, *back, *take, *give, *put, *apply, *differ, *sums, *combine, *beyond, *move,
       *climb;
   TdKernel *weigh, *back_weighed; /* tiled */

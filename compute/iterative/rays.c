@@ -60,16 +60,13 @@ rays_build (TdRayProjector *rays, RaysProgram which, const char *kernel, GError 
   const char *const lanes[] = { "TD_LANES=" G_STRINGIFY (TD_RAY_LANES), NULL };
   const char *const shared = "TD_RAY_SHARED=" G_STRINGIFY (SHARED_COLUMNS);
   const char *const tile[] = { voxels, rows, rays->shares ? shared : NULL, NULL };
-  const char *const none[] = { NULL };
   const gboolean fat = info->cpu_shaped && !info->host_pointers; /* the host's are compiled so */
 
-  if (!rays->programs[which])
-    rays->programs[which] = td_program_build (rays->device, names[which],
-                                              which >= RAYS_UPRIGHT ? tile
-                                              : fat                 ? lanes
-                                                                    : none,
-                                              error);
-  return rays->programs[which] ? td_program_kernel (rays->programs[which], kernel, error) : NULL;
+  return td_device_kernel (rays->device, names[which],
+                           which >= RAYS_UPRIGHT ? tile
+                           : fat                 ? lanes
+                                                 : NULL,
+                           kernel, error);
 }
 
 /* The projector and its adjoint. */
@@ -246,8 +243,6 @@ td_rays_free (TdRayProjector *rays)
   td_buffer_free (rays->weighed);
   td_buffer_free (rays->table);
   td_buffer_free (rays->places);
-  for (guint i = 0; i < G_N_ELEMENTS (rays->programs); i++)
-    td_program_free (rays->programs[i]);
   td_queue_free (rays->queue);
   g_free (rays->views);
   td_cone_task_clear (&rays->task);

@@ -260,15 +260,12 @@ td_alu_shape_defines (const TdAluShape *shape)
   for (guint c = 0; c < G_N_ELEMENTS (choices); c++)
     g_ptr_array_add (defines, g_strdup_printf ("%s=%u", choices[c].key,
                                                G_STRUCT_MEMBER (guint, shape, choices[c].offset)));
-  g_ptr_array_add (defines, g_strdup_printf ("TD_SLICES=%u", shape->slices));
-  g_ptr_array_add (defines, g_strdup_printf ("TD_SAMPLES=%u", shape->samples));
-  g_ptr_array_add (defines, g_strdup_printf ("TD_BINS=%u", shape->bins));
-  g_ptr_array_add (defines, g_strdup_printf ("TD_LINEAR=%d", shape->linear));
-  g_ptr_array_add (defines, g_strdup_printf ("TD_UNIT=%d", shape->unit));
-  g_ptr_array_add (defines, g_strdup_printf ("TD_HYBRID=%u", shape->hybrid));
-  g_ptr_array_add (defines,
-                   g_strdup_printf ("TD_REGISTERS=%u",
-                                    MIN (65536 / (shape->threads * shape->resident), 255u) & ~7u));
+  g_autofree char **others = td_defines (
+      "TD_SLICES=%u TD_SAMPLES=%u TD_BINS=%u TD_LINEAR=%d TD_UNIT=%d TD_HYBRID=%u TD_REGISTERS=%u",
+      shape->slices, shape->samples, shape->bins, shape->linear, shape->unit, shape->hybrid,
+      MIN (65536 / (shape->threads * shape->resident), 255u) & ~7u);
+  for (guint i = 0; others[i]; i++)
+    g_ptr_array_add (defines, others[i]);
   g_ptr_array_add (defines, NULL);
   return (char **) g_ptr_array_free (defines, FALSE);
 }

@@ -18,7 +18,6 @@ typedef struct {
   TdPackedSinograms *packed, *texels; /* texels: hybrid only */
   TdTexture *texture;
   TdBuffer *counters;
-  TdProgram *program;
   TdKernel *kernel;
 } AluProjector;
 
@@ -162,12 +161,9 @@ build_program (AluProjector *self, TdDevice *device, GError **error)
   gboolean hybrid = self->shape.hybrid;
   g_auto (GStrv) defines = td_alu_shape_defines (&self->shape);
 
-  g_clear_pointer (&self->program, td_program_free);
-  self->program = td_program_build (device, hybrid ? "backproject-hybrid" : "backproject-alu",
-                                    (const char *const *) defines, error);
-  self->kernel = self->program ? td_program_kernel (
-                     self->program, hybrid ? "td_backproject_hybrid" : "td_backproject_alu", error)
-                               : NULL;
+  self->kernel = td_device_kernel (device, hybrid ? "backproject-hybrid" : "backproject-alu",
+                                   (const char *const *) defines,
+                                   hybrid ? "td_backproject_hybrid" : "td_backproject_alu", error);
   return self->kernel != NULL;
 }
 
@@ -223,7 +219,6 @@ alu_projector_free (TdBackprojector *projector)
   td_buffer_free (self->counters);
   td_packed_sinograms_free (self->packed);
   td_packed_sinograms_free (self->texels);
-  td_program_free (self->program);
   g_free (self);
 }
 

@@ -14,7 +14,6 @@ typedef struct {
   TdBackprojector base;
   TdBackprojectTask task; /* arrays are not kept */
   gboolean textured;
-  TdProgram *program;
   TdKernel *kernel;
   TdTexture *texture;
   TdBuffer *views, *starts; /* see the kernel */
@@ -147,7 +146,6 @@ family_standard_free_projector (TdBackprojector *projector)
   td_texture_free (self->texture);
   td_buffer_free (self->views);
   td_buffer_free (self->starts);
-  td_program_free (self->program);
   g_free (self);
 }
 
@@ -168,27 +166,16 @@ family_standard_build (StandardProjector *self, TdDevice *device, const TdBackpr
     defines[n++] = "TEXTURED=1";
   if (task->interpolation == TD_INTERPOLATION_NEAREST)
     defines[n++] = "NEAREST=1";
-  self->program = td_program_build (device, "backproject-standard", defines, error);
-  self->kernel
-      = self->program ? td_program_kernel (self->program, "backproject_standard", error) : NULL;
-  if (!self->kernel)
-    return FALSE;
-  self->views = td_buffer_new (device, 4 * (guint64) task->n_views * sizeof (float), error);
-  if (!self->views)
-    return FALSE;
-  self->starts = td_buffer_new (device, 3 * (guint64) task->n_views * sizeof (gint64), error);
-  if (!self->starts)
-    return FALSE;
-  if (self->textured) {
-    TdTextureSpec spec = { .texel = TD_TEXEL_R32F,
-                           .width = task->n_columns,
-                           .height = task->n_views,
-                           .linear = task->interpolation == TD_INTERPOLATION_LINEAR };
-    self->texture = td_texture_new (device, &spec, error);
-    if (!self->texture)
-      return FALSE;
-  }
-  return TRUE;
+  const guint64 n_views = task->n_views;
+  const TdTextureSpec spec = { .texel = TD_TEXEL_R32F,
+                               .width = task->n_columns,
+                               .height = task->n_views,
+                               .linear = task->interpolation == TD_INTERPOLATION_LINEAR };
+  return (self->kernel = td_device_kernel (device, "backproject-standard", defines,
+                                           "backproject_standard", error))
+         && (self->views = td_buffer_new (device, 4 * n_views * sizeof (float), error))
+         && (self->starts = td_buffer_new (device, 3 * n_views * sizeof (gint64), error))
+         && (!self->textured || (self->texture = td_texture_new (device, &spec, error)));
 }
 
 static TdBackprojector *

@@ -20,7 +20,6 @@ typedef struct {
   guint resident;
   TdPackedSinograms *packed;
   TdTexture *texture;
-  TdProgram *program;
   TdKernel *kernel;
 } TextureProjector;
 
@@ -187,7 +186,6 @@ family_texture_free_projector (TdBackprojector *projector)
 
   td_texture_free (self->texture);
   td_packed_sinograms_free (self->packed);
-  td_program_free (self->program);
   g_free (self);
 }
 
@@ -259,12 +257,12 @@ make_defines (TextureProjector *self, const TdBackprojectTask *task, const TdDev
     }
     g_ptr_array_add (defines, g_strdup_printf ("%s=%s", choices[c].key, value));
   }
-  g_ptr_array_add (defines, g_strdup_printf ("TD_SLICES=%u", self->slices));
-  g_ptr_array_add (
-      defines, g_strdup_printf ("TD_LINEAR=%d", task->interpolation == TD_INTERPOLATION_LINEAR));
-  g_ptr_array_add (defines, g_strdup_printf ("TD_HALF=%d", task->precision != TD_PRECISION_SINGLE));
-  g_ptr_array_add (defines, g_strdup_printf ("TD_FORGED=%d", forged));
-  g_ptr_array_add (defines, g_strdup ("TD_RUN=0"));
+  g_autofree char **others
+      = td_defines ("TD_SLICES=%u TD_LINEAR=%d TD_HALF=%d TD_FORGED=%d TD_RUN=0", self->slices,
+                    task->interpolation == TD_INTERPOLATION_LINEAR,
+                    task->precision != TD_PRECISION_SINGLE, forged);
+  for (guint i = 0; others[i]; i++)
+    g_ptr_array_add (defines, others[i]);
   g_ptr_array_add (defines, NULL);
   return g_steal_pointer (&defines);
 }
@@ -286,9 +284,9 @@ family_texture_build (TextureProjector *self, TdDevice *device, const TdBackproj
   g_autoptr (GPtrArray) defines = make_defines (self, task, info, chosen, forged, error);
 
   return defines
-         && (self->program = td_program_build (device, "backproject-texture",
-                                               (const char *const *) defines->pdata, error))
-         && (self->kernel = td_program_kernel (self->program, "td_backproject_texture", error))
+         && (self->kernel = td_device_kernel (device, "backproject-texture",
+                                              (const char *const *) defines->pdata,
+                                              "td_backproject_texture", error))
          && (self->packed = td_packed_sinograms_new (device, task, &spec, error))
          && (self->texture = td_texture_new (device, &texture, error));
 }

@@ -20,7 +20,6 @@ typedef struct {
   TdDevice *device;
   TdFourierShape shape;
   guint pairs, n_bins;
-  TdProgram *program;
   TdKernel *pack, *turn, *gather, *middle, *pixels;
   TdFft *rows_fft, *grid_fft;
   TdBuffer *lines, *spectra, *grid;
@@ -191,15 +190,21 @@ upload_factors (FourierDevice *self, GError **error)
 static gboolean
 fourier_device_make_kernels (FourierDevice *self, GError **error)
 {
-  g_autofree char *define = g_strdup_printf ("PAIRS=%u", self->pairs);
-  const char *defines[] = { define, NULL };
+  g_auto (GStrv) defines = td_defines ("PAIRS=%u", self->pairs);
+  const struct {
+    TdKernel **kernel;
+    const char *name;
+  } wanted[] = {
+    { &self->pack, "fourier_pack" },     { &self->turn, "fourier_turn" },
+    { &self->gather, "fourier_gather" }, { &self->middle, "fourier_middle" },
+    { &self->pixels, "fourier_pixels" },
+  };
 
-  self->program = td_program_build (self->device, "fourier", defines, error);
-  return self->program && (self->pack = td_program_kernel (self->program, "fourier_pack", error))
-         && (self->turn = td_program_kernel (self->program, "fourier_turn", error))
-         && (self->gather = td_program_kernel (self->program, "fourier_gather", error))
-         && (self->middle = td_program_kernel (self->program, "fourier_middle", error))
-         && (self->pixels = td_program_kernel (self->program, "fourier_pixels", error));
+  for (guint i = 0; i < G_N_ELEMENTS (wanted); i++)
+    if (!(*wanted[i].kernel = td_device_kernel (
+              self->device, "fourier", (const char *const *) defines, wanted[i].name, error)))
+      return FALSE;
+  return TRUE;
 }
 
 static gboolean
@@ -254,7 +259,6 @@ fourier_device_free (TdBackprojector *projector)
   for (guint i = 0; i < G_N_ELEMENTS (buffers); i++)
     td_buffer_free (buffers[i]);
   td_queue_free (self->uploads);
-  td_program_free (self->program);
   td_device_unref (self->device);
   g_free (self);
 }

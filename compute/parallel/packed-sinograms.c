@@ -9,7 +9,6 @@ struct TdPackedSinograms {
   TdBackprojectParams params;
   float greatest_weight;
   guint capacity; /* table entries there is room for */
-  TdProgram *program;
   TdKernel *pack, *greatest_kernel;
   TdPackedBuffers on; /* the device */
 };
@@ -159,30 +158,24 @@ td_packed_sinograms_update (TdPackedSinograms *self, const TdBackprojectTask *ta
 static gboolean
 packed_sinograms_build (TdPackedSinograms *self, const TdBackprojectTask *task, GError **error)
 {
-  g_autoptr (GPtrArray) defines = g_ptr_array_new_with_free_func (g_free);
+  const TdPackSpec *spec = &self->spec;
+  g_auto (GStrv) words = td_defines ("TD_SLICES=%u TD_PLANES=%u TD_SAMPLES=%u TD_HALF=%d "
+                                     "TD_SCALED=%d TD_PAIRS=%d TD_SPLIT=%d TD_RUN=0",
+                                     spec->slices, spec->planes, spec->samples, spec->half,
+                                     spec->scaled, spec->pairs, spec->split);
+  const char *const *defines = (const char *const *) words, *source = "backproject-pack";
+  TdDevice *device = self->device;
 
-  g_ptr_array_add (defines, g_strdup_printf ("TD_SLICES=%u", self->spec.slices));
-  g_ptr_array_add (defines, g_strdup_printf ("TD_PLANES=%u", self->spec.planes));
-  g_ptr_array_add (defines, g_strdup_printf ("TD_SAMPLES=%u", self->spec.samples));
-  g_ptr_array_add (defines, g_strdup_printf ("TD_HALF=%d", self->spec.half));
-  g_ptr_array_add (defines, g_strdup_printf ("TD_SCALED=%d", self->spec.scaled));
-  g_ptr_array_add (defines, g_strdup_printf ("TD_PAIRS=%d", self->spec.pairs));
-  g_ptr_array_add (defines, g_strdup_printf ("TD_SPLIT=%d", self->spec.split));
-  g_ptr_array_add (defines, g_strdup ("TD_RUN=0"));
-  g_ptr_array_add (defines, NULL);
-  return (self->program = td_program_build (self->device, "backproject-pack",
-                                            (const char *const *) defines->pdata, error))
-         && (self->pack = td_program_kernel (self->program, "td_backproject_pack", error))
+  return (self->pack = td_device_kernel (device, source, defines, "td_backproject_pack", error))
          && (self->greatest_kernel
-             = td_program_kernel (self->program, "td_backproject_greatest", error))
+             = td_device_kernel (device, source, defines, "td_backproject_greatest", error))
          && (self->on.rows = td_buffer_new (
-                 self->device, self->capacity * packed_sinograms_row_bytes (task, &self->spec),
-                 error))
+                 device, self->capacity * packed_sinograms_row_bytes (task, spec), error))
          && (self->on.views
-             = td_buffer_new (self->device, self->capacity * sizeof (TdBackprojectView), error))
+             = td_buffer_new (device, self->capacity * sizeof (TdBackprojectView), error))
          && (self->on.constants
-             = td_buffer_new (self->device, self->capacity * 4 * sizeof (float), error))
-         && (self->on.greatest = td_buffer_new (self->device, sizeof (float), error));
+             = td_buffer_new (device, self->capacity * 4 * sizeof (float), error))
+         && (self->on.greatest = td_buffer_new (device, sizeof (float), error));
 }
 
 TdPackedSinograms *
@@ -209,7 +202,6 @@ td_packed_sinograms_free (TdPackedSinograms *self)
   td_buffer_free (self->on.views);
   td_buffer_free (self->on.constants);
   td_buffer_free (self->on.greatest);
-  td_program_free (self->program);
   g_free (self);
 }
 

@@ -20,7 +20,6 @@ enum {
 static const guint shape_lanes[N_SHAPES] = { 1, 16, 32 };
 
 typedef struct {
-  TdProgram *program;
   TdKernel *interleave, *tiles;
 } Shape;
 
@@ -87,14 +86,12 @@ tile_backproject_build (TileProjector *tiles, guint shape, GError **error)
   g_autofree char *vectors = g_strdup_printf ("VECTORS=%u", shape_lanes[shape] / 16);
   gboolean nearest = tiles->task.interpolation == TD_INTERPOLATION_NEAREST;
   const char *defines[] = { vectors, nearest ? "NEAREST=1" : NULL, NULL };
+  const char *source = "backproject-host";
   Shape *to = &tiles->shapes[shape];
 
-  to->program = td_program_build (tiles->device, "backproject-host", defines, error);
-  if (!to->program)
-    return FALSE;
-  to->interleave = td_program_kernel (to->program, "interleave", error);
-  to->tiles = to->interleave ? td_program_kernel (to->program, "backproject_tiles", error) : NULL;
-  return to->tiles != NULL;
+  return (to->interleave = td_device_kernel (tiles->device, source, defines, "interleave", error))
+         && (to->tiles
+             = td_device_kernel (tiles->device, source, defines, "backproject_tiles", error));
 }
 
 static void
@@ -102,8 +99,6 @@ tile_backproject_free (TdBackprojector *projector)
 {
   TileProjector *tiles = (TileProjector *) projector;
 
-  for (guint shape = 0; shape < N_SHAPES; shape++)
-    td_program_free (tiles->shapes[shape].program);
   td_buffer_free (tiles->bins);
   td_buffer_free (tiles->sums);
   td_buffer_free (tiles->starts);

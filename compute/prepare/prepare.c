@@ -29,7 +29,6 @@ struct TdPreparation {
   TdRowRange counted;
   GHashTable *buffers;     /* key -> TdBuffer */
   GHashTable *kernels;     /* "program/kernel" -> TdKernel */
-  GPtrArray *programs;     /* TdProgram */
   GHashTable *kept;        /* key -> Kept */
   TdBuffer *counters;      /* int [TD_COUNTER_COUNT], then TdCounters */
   guint64 *view_raised;    /* of each of the scan's views: samples that the logarithm raised … */
@@ -78,7 +77,6 @@ td_preparation_new (TdDevice *device, TdScan *scan, TdFlats *flats, const TdStep
   preparation->buffers
       = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) td_buffer_free);
   preparation->kernels = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  preparation->programs = g_ptr_array_new_with_free_func ((GDestroyNotify) td_program_free);
   preparation->kept = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, kept_free);
   preparation->view_raised = g_new0 (guint64, td_scan_facts (scan)->n_views);
   preparation->view_logged = g_new0 (guint64, td_scan_facts (scan)->n_views);
@@ -139,7 +137,6 @@ td_preparation_free (TdPreparation *preparation)
   g_free (preparation->view_logged);
   g_hash_table_unref (preparation->kept);
   g_hash_table_unref (preparation->kernels);
-  g_ptr_array_unref (preparation->programs);
   g_hash_table_unref (preparation->buffers);
   g_free (preparation->steps);
   td_flats_unref (preparation->flats);
@@ -182,13 +179,8 @@ slab_kernel (TdSlab *slab, const char *program_name, const char *kernel_name, GE
   /* The host's are compiled already, with as many lanes. */
   const TdDeviceInfo *info = td_device_info (slab->device);
   const char *const lanes[] = { "TD_LANES=" G_STRINGIFY (TD_CPU_LANES), NULL };
-  const char *const none[] = { NULL };
   gboolean fat = info->cpu_shaped && !info->host_pointers;
-  TdProgram *program = td_program_build (slab->device, program_name, fat ? lanes : none, error);
-  if (!program)
-    return NULL;
-  g_ptr_array_add (preparation->programs, program);
-  kernel = td_program_kernel (program, kernel_name, error);
+  kernel = td_device_kernel (slab->device, program_name, fat ? lanes : NULL, kernel_name, error);
   if (kernel)
     g_hash_table_insert (preparation->kernels, g_steal_pointer (&key), kernel);
   return kernel;

@@ -81,17 +81,17 @@ faulty_download (TdQueue *queue, void *host, TdBuffer *from, guint64 offset, gui
 }
 
 static gboolean
-faulty_buffer_new (TdDevice *device, guint64 bytes, TdBuffer **buffer, GError **error)
+faulty_buffer_new (TdBuffer *buffer, GError **error)
 {
-  if (call_due (&td_faulty.allocations_left, bytes))
+  if (call_due (&td_faulty.allocations_left, buffer->bytes))
     return fail (error);
-  return sound->buffer_new (device, bytes, buffer, error);
+  return sound->buffer_new (buffer, error);
 }
 
 static gboolean
-faulty_queue_new (TdDevice *device, TdQueue **queue, GError **error)
+faulty_queue_new (TdQueue *queue, gboolean urgent, GError **error)
 {
-  return call_due (NULL, 0) ? fail (error) : sound->queue_new (device, queue, error);
+  return call_due (NULL, 0) ? fail (error) : sound->queue_new (queue, urgent, error);
 }
 
 static gboolean
@@ -115,7 +115,7 @@ faulty_fill_zero (TdQueue *queue, TdBuffer *to, guint64 offset, guint64 bytes, G
 }
 
 static gboolean
-faulty_event_record (TdQueue *queue, TdEvent **event, GError **error)
+faulty_event_record (TdQueue *queue, TdEvent *event, GError **error)
 {
   return call_due (NULL, 0) ? fail (error) : sound->event_record (queue, event, error);
 }
@@ -133,10 +133,9 @@ faulty_event_sync (TdEvent *event, GError **error)
 }
 
 static gboolean
-faulty_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], guint batch, TdFft **fft,
-                GError **error)
+faulty_fft_new (TdFft *fft, GError **error)
 {
-  return call_due (NULL, 0) ? fail (error) : sound->fft_new (device, kind, n, batch, fft, error);
+  return call_due (NULL, 0) ? fail (error) : sound->fft_new (fft, error);
 }
 
 static gboolean
@@ -146,8 +145,8 @@ faulty_fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, gboolean inverse, GE
 }
 
 static gboolean
-faulty_program_build (TdDevice *device, const char *name, const char *source,
-                      const char *const *defines, TdProgram **program, GError **error)
+faulty_program_build (TdProgram *program, const char *name, const char *source,
+                      const char *const *defines, GError **error)
 {
   if (g_strcmp0 (td_faulty.unbuildable, name) == 0
       && g_atomic_int_add (&td_faulty.failures_left, -1) > 0) {
@@ -155,7 +154,7 @@ faulty_program_build (TdDevice *device, const char *name, const char *source,
     g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUILD, "made not to build");
     return FALSE;
   }
-  return sound->program_build (device, name, source, defines, program, error);
+  return sound->program_build (program, name, source, defines, error);
 }
 
 static gboolean

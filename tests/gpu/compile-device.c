@@ -32,34 +32,22 @@ memory_free (TdDevice *device)
 }
 
 #define NEW(function, type, ...)                                                                   \
-  static gboolean function (TdDevice *device, ##__VA_ARGS__, type **out, GError **error)           \
+  static gboolean function (type *object, ##__VA_ARGS__, GError **error)                           \
   {                                                                                                \
-    *out = g_new0 (type, 1);                                                                       \
     return TRUE;                                                                                   \
   }
-NEW (buffer_new, TdBuffer, guint64 bytes)
-NEW (queue_new, TdQueue)
-NEW (texture_new, TdTexture, const TdTextureSpec *spec)
-NEW (fft_new, TdFft, TdFftKind kind, const guint n[2], guint batch)
+NEW (buffer_new, TdBuffer)
+NEW (queue_new, TdQueue, gboolean urgent)
+NEW (texture_new, TdTexture)
+NEW (fft_new, TdFft)
 
 #define FREE(function, type)                                                                       \
   static void function (type *object)                                                              \
   {                                                                                                \
-    g_free (object);                                                                               \
   }
 FREE (buffer_free, TdBuffer)
-FREE (queue_free, TdQueue)
 FREE (texture_free, TdTexture)
 FREE (fft_free, TdFft)
-FREE (event_free, TdEvent)
-FREE (program_free, TdProgram)
-FREE (kernel_free, TdKernel)
-
-static void *
-buffer_map (TdBuffer *buffer)
-{
-  return NULL;
-}
 
 static void *
 host_alloc (TdDevice *device, guint64 bytes)
@@ -121,9 +109,8 @@ launch (TdQueue *queue, TdKernel *kernel, const guint groups[3], const guint loc
 }
 
 static gboolean
-event_record (TdQueue *queue, TdEvent **event, GError **error)
+event_record (TdQueue *queue, TdEvent *event, GError **error)
 {
-  *event = g_new0 (TdEvent, 1);
   return TRUE;
 }
 
@@ -164,38 +151,35 @@ device_free (TdDevice *base)
 /* ── Programs ── */
 
 static gboolean
-program_build (TdDevice *base, const char *name, const char *source, const char *const *defines,
-               TdProgram **out, GError **error)
+program_build (TdProgram *base, const char *name, const char *source, const char *const *defines,
+               GError **error)
 {
-  CompileDevice *device = (CompileDevice *) base;
+  CompileDevice *device = (CompileDevice *) base->device;
+  CompileProgram *program = (CompileProgram *) base;
 
-  guint first = device->kernels->len;
-
+  program->first = device->kernels->len;
   if (!device->compile (name, source, defines, device->user, device->kernels, error))
     return FALSE;
-  CompileProgram *program = g_new0 (CompileProgram, 1);
-  program->first = first;
   program->last = device->kernels->len;
-  *out = &program->base;
   return TRUE;
 }
 
 static gboolean
-program_kernel (TdProgram *base, const char *name, TdKernel **out, GError **error)
+kernel_new (TdKernel *kernel, GError **error)
 {
-  CompileDevice *device = (CompileDevice *) base->device;
-  const CompileProgram *program = (const CompileProgram *) base;
+  CompileDevice *device = (CompileDevice *) kernel->program->device;
+  const CompileProgram *program = (const CompileProgram *) kernel->program;
 
   for (guint i = program->first; i < program->last; i++) {
     TdCompiledKernel *compiled = device->kernels->pdata[i];
-    if (g_str_equal (compiled->kernel, name)) {
-      CompileKernel *kernel = g_new0 (CompileKernel, 1);
-      kernel->compiled = compiled;
-      *out = &kernel->base;
+    if (g_str_equal (compiled->kernel, kernel->name)) {
+      ((CompileKernel *) kernel)->compiled = compiled;
       return TRUE;
     }
   }
-  g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG, "no kernel %s in its program", name);
+  if (!*kernel->name) /* none is wanted: the program is enough */
+    return TRUE;
+  g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG, "no kernel %s in its program", kernel->name);
   return FALSE;
 }
 
@@ -216,15 +200,15 @@ td_compile_device_new (const TdDeviceInfo *info, const char *dialect, TdCompile 
   td_device_unref (td_device_open ("host", NULL));
 
   device->ops = (TdDeviceOps) {
+    .sizes = { sizeof (TdBuffer), sizeof (TdQueue), sizeof (TdTexture), sizeof (CompileProgram),
+               sizeof (CompileKernel), sizeof (TdEvent), sizeof (TdFft) },
     .device_free = device_free,
     .memory_free = memory_free,
     .buffer_new = buffer_new,
     .buffer_free = buffer_free,
-    .buffer_map = buffer_map,
     .host_alloc = host_alloc,
     .host_free = host_free,
     .queue_new = queue_new,
-    .queue_free = queue_free,
     .queue_finish = queue_finish,
     .upload = upload,
     .download = download,
@@ -235,16 +219,13 @@ td_compile_device_new (const TdDeviceInfo *info, const char *dialect, TdCompile 
     .texture_write = texture_write,
     .dialect = dialect,
     .program_build = program_build,
-    .program_free = program_free,
-    .program_kernel = program_kernel,
-    .kernel_free = kernel_free,
+    .kernel_new = kernel_new,
     .kernel_spilled = kernel_spilled,
     .launch = launch,
     .event_record = event_record,
     .event_wait = event_wait,
     .event_sync = event_sync,
     .event_elapsed = event_elapsed,
-    .event_free = event_free,
     .fft_new = fft_new,
     .fft_run = fft_run,
     .fft_free = fft_free,
@@ -442,7 +423,7 @@ td_compile_device_others (TdDevice *device, TdCompileExtent extent)
 
     if (extent == TD_COMPILE_SOME && i > 0 && g_str_equal (others[i].source, others[i - 1].source))
       continue;
-    td_program_free (td_program_build (device, others[i].source, others[i].defines, &error));
+    td_device_kernel (device, others[i].source, others[i].defines, "", &error);
     g_assert_no_error (error);
   }
 }

@@ -26,16 +26,17 @@ compile (const char *name, const char *source, const char *const *defines, gpoin
 {
   g_autoptr (GRegex) pattern = g_regex_new ("(\\w+)\\s*\\(\\s*TD_ITEM\\b", 0, 0, NULL);
   g_autoptr (GMatchInfo) match = NULL;
-  g_autoptr (TdProgram) program = td_program_build (user, name, defines, error);
 
-  if (!program)
-    return FALSE;
   g_regex_match (pattern, source, 0, &match);
   for (; g_match_info_matches (match); g_match_info_next (match, NULL)) {
     g_autofree char *kernel = g_match_info_fetch (match, 1);
-    /* One that the defines leave out is no loss. */
-    if (td_program_kernel (program, kernel, NULL))
+    g_autoptr (GError) reason = NULL;
+    if (td_device_kernel (user, name, defines, kernel, &reason)) {
       add_kernel (kernels, name, defines, kernel);
+    } else if (g_error_matches (reason, TD_ERROR, TD_ERROR_DEVICE_BUILD)) {
+      g_propagate_error (error, g_steal_pointer (&reason));
+      return FALSE;
+    } /* else one that the defines leave out, which is no loss */
   }
   return TRUE;
 }

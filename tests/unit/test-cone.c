@@ -624,9 +624,8 @@ test_half_pack (void)
     g_autoptr (TdQueue) queue = td_queue_new (device, &error);
     g_autoptr (TdBuffer) from = td_buffer_new (device, n * sizeof *values, &error);
     g_autoptr (TdBuffer) to = td_buffer_new (device, n * sizeof *halves, &error);
-    g_autoptr (TdProgram) program = td_program_build (device, "cone-pack", defines, &error);
+    TdKernel *kernel = td_device_kernel (device, "cone-pack", defines, "cone_pack", &error);
     g_assert_no_error (error);
-    TdKernel *kernel = td_program_kernel (program, "cone_pack", &error);
     const TdArg args[] = { TD_ARG (from), TD_ARG (to), TD_ARG (params) };
     td_upload (queue, from, 0, values, n * sizeof *values, &error);
     td_launch (queue, kernel, groups, local, args, G_N_ELEMENTS (args), &error);

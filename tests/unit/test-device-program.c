@@ -26,9 +26,8 @@ test_launch_limits (gconstpointer id)
   TdDevice *device = td_test_open (id);
   g_autoptr (GError) error = NULL;
   TdQueue *queue = td_queue_new (device, &error);
-  TdProgram *program = td_program_build (device, "check-host", NULL, &error);
+  TdKernel *kernel = td_device_kernel (device, "check-host", NULL, "td_check_ids", &error);
   g_assert_no_error (error);
-  TdKernel *kernel = td_program_kernel (program, "td_check_ids", &error);
   TdBuffer *buffer = td_buffer_new (device, 64, &error);
   TdArg args[] = { TD_ARG (buffer) };
   static const guint bad[][6] = {
@@ -42,14 +41,13 @@ test_launch_limits (gconstpointer id)
     g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG);
     g_clear_error (&error);
   }
-  g_assert_null (td_program_kernel (program, "td_no_such_kernel", &error));
+  g_assert_null (td_device_kernel (device, "check-host", NULL, "td_no_such_kernel", &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG);
   g_clear_error (&error);
-  g_assert_null (td_program_build (device, "no-such-source", NULL, &error));
+  g_assert_null (td_device_kernel (device, "no-such-source", NULL, "td_check_ids", &error));
   g_assert_nonnull (error);
   g_clear_error (&error);
 
-  td_program_free (program);
   td_buffer_free (buffer);
   td_queue_free (queue);
   td_test_close (device);
@@ -62,9 +60,8 @@ test_kernels (gconstpointer id)
   TdDevice *device = td_test_open (id);
   g_autoptr (GError) error = NULL;
   TdQueue *queue = td_queue_new (device, &error);
-  TdProgram *program = td_program_build (device, "check-host", NULL, &error);
+  TdKernel *kernel = td_device_kernel (device, "check-host", NULL, "td_check_scale", &error);
   g_assert_no_error (error);
-  TdKernel *kernel = td_program_kernel (program, "td_check_scale", &error);
   TdCheckParams params = { 2.5f, -0.75f };
   int out_start = OUT, in_start = IN, n = N;
   float in[N + IN], out[N + OUT + 1], original[N + OUT + 1];
@@ -83,7 +80,6 @@ test_kernels (gconstpointer id)
   g_assert_cmpmem (out, OUT * sizeof (float), original, OUT * sizeof (float));
   g_assert_cmpfloat (out[N + OUT], ==, original[N + OUT]);
 
-  td_program_free (program);
   td_buffer_free (a);
   td_buffer_free (b);
   td_queue_free (queue);
@@ -99,12 +95,11 @@ test_ids (gconstpointer id)
   g_autoptr (GError) error = NULL;
   g_autofree int *out = g_new (int, nx *ny *nz);
   TdQueue *queue = td_queue_new (device, &error);
-  TdProgram *program = td_program_build (device, "check-host", NULL, &error);
+  TdKernel *kernel = td_device_kernel (device, "check-host", NULL, "td_check_ids", &error);
   TdBuffer *buffer = td_buffer_new (device, nx * ny * nz * sizeof (int), &error);
   TdArg args[] = { TD_ARG (buffer) };
 
-  g_assert_true (td_launch (queue, td_program_kernel (program, "td_check_ids", &error), groups,
-                            local, args, 1, &error));
+  g_assert_true (td_launch (queue, kernel, groups, local, args, 1, &error));
   td_download (queue, out, buffer, 0, nx * ny * nz * sizeof (int), &error);
   td_test_finish (queue);
   for (guint z = 0; z < nz; z++)
@@ -113,7 +108,6 @@ test_ids (gconstpointer id)
         g_assert_cmpint (out[(z * ny + y) * nx + x], ==,
                          x + 1000 * (y / TD_CHECK_LOCAL_Y) + 1000000 * (z % 2));
 
-  td_program_free (program);
   td_buffer_free (buffer);
   td_queue_free (queue);
   td_test_close (device);
@@ -128,7 +122,7 @@ test_atomics (gconstpointer id)
   g_autofree int *values = g_new (int, N);
   int counts[BINS], expected[BINS] = { 0 }, n = N;
   TdQueue *queue = td_queue_new (device, &error);
-  TdProgram *program = td_program_build (device, "check-host", NULL, &error);
+  TdKernel *kernel = td_device_kernel (device, "check-host", NULL, "td_check_count", &error);
 
   for (guint i = 0; i < N; i++)
     expected[values[i] = (i * 7919u) % 1013u % BINS]++;
@@ -136,12 +130,11 @@ test_atomics (gconstpointer id)
   TdBuffer *out = td_buffer_new (device, sizeof counts, &error);
   td_fill_zero (queue, out, 0, sizeof counts, &error);
   TdArg args[] = { TD_ARG (out), TD_ARG (in), TD_ARG (n) };
-  td_test_launch (queue, td_program_kernel (program, "td_check_count", &error), N, 64, args, 3);
+  td_test_launch (queue, kernel, N, 64, args, 3);
   td_download (queue, counts, out, 0, sizeof counts, &error);
   td_test_finish (queue);
   g_assert_cmpmem (counts, sizeof counts, expected, sizeof expected);
 
-  td_program_free (program);
   td_buffer_free (in);
   td_buffer_free (out);
   td_queue_free (queue);
@@ -178,12 +171,13 @@ test_defines (gconstpointer id)
     TdArg args[] = { TD_ARG (b), TD_ARG (a), TD_ARG ((TdLocal) { GROUP * sizeof (float) }) };
     for (guint v = 0; v < G_N_ELEMENTS (variants); v++) {
       guint summed = v == 3 ? 8 : GROUP;
-      TdProgram *program = td_program_build (device, "check-device", variants[v], &error);
+      TdKernel *kernel
+          = td_device_kernel (device, "check-device", variants[v], "td_check_group_sum", &error);
       g_assert_no_error (error);
-      TdProgram *same = td_program_build (device, "check-device", variants[v], &error);
-      g_assert_true (program == same);
-      td_test_launch (queue, td_program_kernel (program, "td_check_group_sum", &error), N, GROUP,
-                      args, 3);
+      g_assert_true (
+          kernel
+          == td_device_kernel (device, "check-device", variants[v], "td_check_group_sum", &error));
+      td_test_launch (queue, kernel, N, GROUP, args, 3);
       td_download (queue, out, b, 0, sizeof out, &error);
       td_test_finish (queue);
       for (guint i = 0; i < N; i++) {
@@ -192,8 +186,6 @@ test_defines (gconstpointer id)
           sum += in[i / GROUP * GROUP + j];
         g_assert_cmpfloat_with_epsilon (out[i], factors[v] * sum, 1e-5);
       }
-      td_program_free (program);
-      td_program_free (same);
     }
     td_buffer_free (a);
     td_buffer_free (b);
@@ -209,7 +201,7 @@ test_build_error (gconstpointer id)
   TdDevice *device = td_test_open (id);
   g_autoptr (GError) error = NULL;
 
-  g_assert_null (td_program_build (device, "check-device", broken, &error));
+  g_assert_null (td_device_kernel (device, "check-device", broken, "td_check_group_sum", &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_BUILD);
   g_assert_nonnull (strstr (error->message, td_device_info (device)->id));
   if (td_device_info (device)->local_memory_bytes) /* the compiler's own words, one line of them */
@@ -241,7 +233,8 @@ run_factor (const char *id, const char *const *defines, float factor)
   TdDevice *device = td_test_open (id);
   g_autoptr (GError) error = NULL;
   TdQueue *queue = td_queue_new (device, &error);
-  TdProgram *program = td_program_build (device, "check-device", defines, &error);
+  TdKernel *kernel
+      = td_device_kernel (device, "check-device", defines, "td_check_group_sum", &error);
   float in[N], out[N], sum = 0;
 
   g_assert_no_error (error);
@@ -251,7 +244,7 @@ run_factor (const char *id, const char *const *defines, float factor)
   TdBuffer *a = td_test_buffer (device, queue, in, sizeof in);
   TdBuffer *b = td_test_buffer (device, queue, in, sizeof in);
   TdArg args[] = { TD_ARG (b), TD_ARG (a), TD_ARG ((TdLocal) { sizeof in }) };
-  td_test_launch (queue, td_program_kernel (program, "td_check_group_sum", &error), N, N, args, 3);
+  td_test_launch (queue, kernel, N, N, args, 3);
   td_download (queue, out, b, 0, sizeof out, &error);
   td_test_finish (queue);
   for (guint i = 0; i < N; i++)
@@ -259,7 +252,6 @@ run_factor (const char *id, const char *const *defines, float factor)
 
   td_buffer_free (a);
   td_buffer_free (b);
-  td_program_free (program);
   td_queue_free (queue);
   td_test_close (device);
 }

@@ -191,8 +191,7 @@ test_queues (gconstpointer id)
   TdDevice *device = td_test_open (id);
   g_autoptr (GError) error = NULL;
   TdQueue *first = td_queue_new (device, &error), *second = td_queue_new (device, &error);
-  TdProgram *program = td_program_build (device, "check-host", NULL, &error);
-  TdKernel *kernel = td_program_kernel (program, "td_check_scale", &error);
+  TdKernel *kernel = td_device_kernel (device, "check-host", NULL, "td_check_scale", &error);
   TdCheckParams params = { 1, 1 };
   int zero = 0, n = N;
   g_autofree float *values = g_new0 (float, N);
@@ -228,7 +227,6 @@ test_queues (gconstpointer id)
 
   td_event_free (start);
   td_event_free (end);
-  td_program_free (program);
   td_buffer_free (a);
   td_buffer_free (b);
   td_queue_free (first);
@@ -328,8 +326,7 @@ thread_body (gpointer data)
   ThreadWork *work = data;
   g_autoptr (GError) error = NULL;
   TdQueue *queue = td_queue_new (work->device, &error);
-  TdProgram *program = td_program_build (work->device, "check-host", NULL, &error);
-  TdKernel *kernel = td_program_kernel (program, "td_check_scale", &error);
+  TdKernel *kernel = td_device_kernel (work->device, "check-host", NULL, "td_check_scale", &error);
   TdCheckParams params = { 1, work->factor };
   int zero = 0, n = N;
   float values[N] = { 0 };
@@ -347,7 +344,6 @@ thread_body (gpointer data)
   td_test_finish (queue);
   for (guint i = 0; i < N; i++)
     g_assert_cmpfloat (values[i], ==, ROUNDS * work->factor);
-  td_program_free (program);
   td_buffer_free (a);
   td_buffer_free (b);
   td_queue_free (queue);
@@ -662,8 +658,7 @@ test_launches (gconstpointer id)
   TdDevice *device = td_test_open (id);
   const TdDeviceInfo kept = device->info;
   TdQueue *queue = td_queue_new (device, &error);
-  TdProgram *program = td_program_build (device, "check-host", NULL, &error);
-  TdKernel *kernel = td_program_kernel (program, "td_check_scale", &error);
+  TdKernel *kernel = td_device_kernel (device, "check-host", NULL, "td_check_scale", &error);
   const TdCheckParams params = { 1, 1 };
   const int zero = 0, n = N;
   float values[N] = { 0 };
@@ -697,7 +692,6 @@ test_launches (gconstpointer id)
   }
   td_test_finish (queue);
   device->info = kept;
-  td_program_free (program);
   td_buffer_free (a);
   td_buffer_free (b);
   td_queue_free (queue);

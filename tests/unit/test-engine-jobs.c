@@ -494,14 +494,14 @@ slow_launch (TdQueue *queue, TdKernel *kernel, const guint groups[3], const guin
 }
 
 static gboolean
-slow_build (TdDevice *device, const char *name, const char *source, const char *const *defines,
-            TdProgram **program, GError **error)
+slow_build (TdProgram *program, const char *name, const char *source, const char *const *defines,
+            GError **error)
 {
   TdJobProgress progress;
 
   td_job_progress (slow.job, &progress);
   slow.stages += g_str_equal (progress.stage, "building kernels, once");
-  return slow.sound->program_build (device, name, source, defines, program, error);
+  return slow.sound->program_build (program, name, source, defines, error);
 }
 
 /* What a first run takes for its kernels is no rate for later plans, and is called what it is. */

@@ -32,7 +32,6 @@ struct TdFdkRowCache {
      feeding thread's, and the kernel the computing thread's. */
   TdPreparation *preparation;
   TdConeFilter *filter;
-  TdProgram *program;
   TdKernel *gather;
   /* All three, under the run's lock. */
   gboolean opened; /* those are there */
@@ -80,7 +79,6 @@ td_fdk_row_cache_free (TdFdkRowCache *cache, gboolean sound)
   td_event_free (cache->before);
   td_cone_filter_free (cache->filter);
   td_preparation_free (cache->preparation);
-  td_program_free (cache->program);
   td_queue_free (cache->ring.queue);
   td_queue_free (cache->queue);
   g_ptr_array_unref (cache->memory);
@@ -313,9 +311,10 @@ open_filter (TdFdkRowCache *cache, GError **error)
   TdDevice *device = cache->device->device;
 
   const gboolean quads = fdk->input->task.n_columns % 4 == 0;
-  cache->program = td_program_build (device, "rows-gather",
-                                     (const char *[]) { quads ? "QUADS" : NULL, NULL }, error);
-  if (!cache->program || !(cache->gather = td_program_kernel (cache->program, "rows_gather", error))
+  cache->gather
+      = td_device_kernel (device, "rows-gather", (const char *[]) { quads ? "QUADS" : NULL, NULL },
+                          "rows_gather", error);
+  if (!cache->gather
       || !(cache->preparation = td_preparation_new (device, run->fdk->scan, NULL, recipe->steps,
                                                     recipe->n_steps, error)))
     return FALSE;
