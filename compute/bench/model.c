@@ -240,7 +240,8 @@ gboolean
 td_update_cost (const TdBackprojectFamily *family, const TdBackprojectTask *task,
                 const TdDeviceInfo *device, guint n_slices, TdUpdateCost *cost)
 {
-  g_autoptr (GPtrArray) candidates = family->candidates ? family->candidates (task, device) : NULL;
+  g_autoptr (GPtrArray) candidates
+      = family->candidates ? family->candidates (family, task, device) : NULL;
   const TdBackprojectVariant *variant = first_guess (family, task, candidates, n_slices);
   TdTuned tuned = { 0 };
   gboolean known;

@@ -245,7 +245,7 @@ td_bench_run (TdDevice *device, const TdBackprojectFamily *family, const TdBench
   row->updates_per_s = updates * spec->n_slices / row->times.median_s;
   row->baseline_updates_per_s = baseline.updates / row->baseline.median_s;
   row->ratio = row->updates_per_s / row->baseline_updates_per_s;
-  row->bound = family->error_bound (&task, td_device_info (device));
+  row->bound = family->error_bound (family, &task, td_device_info (device));
   return g_steal_pointer (&row);
 }
 

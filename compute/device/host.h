@@ -12,6 +12,15 @@ typedef enum { TD_ISA_PLAIN, TD_ISA_AVX2, TD_ISA_AVX512 } TdIsa;
 /* The best this CPU has, or less if the environment variable TOMODESK_ISA says "plain" or "avx2":
    tests run every path on one machine. */
 TdIsa td_host_isa (void);
+/* What is compiled once for each instruction set, NAME_plain and so on: a pointer to this CPU's. */
+#ifdef __x86_64__
+#define TD_HOST_PICK(name)                                                                         \
+  (td_host_isa () == TD_ISA_AVX512 ? &name##_avx512                                                \
+   : td_host_isa () == TD_ISA_AVX2 ? &name##_avx2                                                  \
+                                   : &name##_plain)
+#else
+#define TD_HOST_PICK(name) (&name##_plain)
+#endif
 /* As g_thread_try_new(), with a sentence: a process may be short of address space or of threads. */
 GThread *td_thread_start (const char *name, GThreadFunc body, gpointer data, GError **error);
 /* As g_try_malloc(), with a sentence that says how much was wanted. Free it with g_free(). */

@@ -219,7 +219,7 @@ lab_bound (const TdPlan *plan)
 
     td_fbp_task (plan, plan->facts.first_slice, &task);
     task.precision = td_fbp_precision (plan, fbp->families[0]);
-    return fbp->families[0]->error_bound (&task, info);
+    return fbp->families[0]->error_bound (fbp->families[0], &task, info);
   }
   if (plan->method == &td_method_fdk) {
     const TdFdkPlan *fdk = plan->extra;

@@ -44,7 +44,7 @@ static const char *
 why_not (const TdBackprojectFamily *family, const TdBackprojectTask *task,
          const TdDeviceInfo *device)
 {
-  return family->unsupported ? family->unsupported (task, device) : NULL;
+  return family->unsupported ? family->unsupported (family, task, device) : NULL;
 }
 
 static const TdBackprojectFamily *
@@ -66,7 +66,7 @@ choose_named (const char *name, const TdBackprojectTask *task, const TdDeviceInf
 }
 
 /* The best of the families that can do the task and passed the self-test. The tuner's
-   measurements decide. Families that it has not measured come after, by preference. @tried: bits of
+   measurements decide. Families that it has not measured come after, by rank. @tried: bits of
    those that are left out. */
 static const TdBackprojectFamily *
 choose_best (const TdBackprojectTask *task, const TdDeviceInfo *info, guint n_slices, guint tried,
@@ -74,18 +74,18 @@ choose_best (const TdBackprojectTask *task, const TdDeviceInfo *info, guint n_sl
 {
   const TdBackprojectFamily *best = NULL;
   double best_rate = 0;
-  guint best_preference = 0;
+  guint best_rank = 0;
 
   for (guint i = 0; families[i]; i++) {
     if (tried >> i & 1)
       continue;
     const char *refusal = why_not (families[i], task, info);
     if (!refusal && task->most_error > 0
-        && families[i]->error_bound (task, info) > task->most_error)
+        && families[i]->error_bound (families[i], task, info) > task->most_error)
       refusal = N_ ("its error may be larger than the accuracy allows");
     g_autofree char *why
         = refusal ? g_strdup (refusal) : td_tune_store_disabled (info, families[i]->name);
-    guint preference = families[i]->preference ? families[i]->preference (task, info, n_slices) : 1;
+    const guint rank = info->cpu_shaped ? families[i]->cpu_rank : families[i]->card_rank;
     TdTuned tuned = { 0 };
     if (why) {
       if (!*reason
@@ -95,14 +95,14 @@ choose_best (const TdBackprojectTask *task, const TdDeviceInfo *info, guint n_sl
       }
       continue;
     }
-    if (best && preference == 0)
+    if (best && rank == 0)
       continue; /* only when named: it trades accuracy */
     td_tune_store_find (info, families[i]->name, task, n_slices, &tuned);
     if (!best || tuned.updates_per_second > best_rate
-        || (tuned.updates_per_second == best_rate && preference > best_preference)) {
+        || (tuned.updates_per_second == best_rate && rank > best_rank)) {
       best = families[i];
       best_rate = tuned.updates_per_second;
-      best_preference = preference;
+      best_rank = rank;
     }
     td_tuned_clear (&tuned);
   }
@@ -245,6 +245,25 @@ check_task (const TdBackprojectTask *task, GError **error)
 
 const TdBackprojectVariant td_backproject_default = { 0 };
 
+static void
+keep_task (TdBackprojector *projector, const TdBackprojectTask *task)
+{
+  projector->task = *task;
+  projector->task.angles_rad = projector->task.axis_px = projector->task.weights = NULL;
+}
+
+gpointer
+td_backprojector_alloc (gsize bytes, const TdBackprojectorOps *ops, TdDevice *device,
+                        const TdBackprojectTask *task)
+{
+  TdBackprojector *projector = g_malloc0 (bytes);
+
+  projector->ops = ops;
+  projector->device = td_device_ref (device);
+  keep_task (projector, task);
+  return projector;
+}
+
 /* Creates by @variant; NULL: as tuned, and by the family's default if that no longer builds. */
 static TdBackprojector *
 backproject_create (const TdBackprojectFamily *family, TdDevice *device,
@@ -290,7 +309,6 @@ td_backprojector_new (const TdBackprojectFamily *family, TdDevice *device,
   if (!projector)
     return NULL;
   projector->family = family;
-  projector->device = td_device_ref (device);
   projector->max_slices = max_slices;
   return projector;
 }
@@ -311,7 +329,10 @@ td_backprojector_free (TdBackprojector *projector)
 gboolean
 td_backprojector_update (TdBackprojector *projector, const TdBackprojectTask *task, GError **error)
 {
-  return check_task (task, error) && projector->ops->update (projector, task, error);
+  if (!check_task (task, error) || !projector->ops->update (projector, task, error))
+    return FALSE;
+  keep_task (projector, task);
+  return TRUE;
 }
 
 void

@@ -55,22 +55,25 @@ struct TdBackprojectFamily {
   gboolean single_only; /* computes in single precision, whatever the task asks for */
   /* Relative L2 bound against the double-precision truth, for rows of any spectrum: white noise,
      filtered noise, objects (place-error.h, the rest in the family's source). */
-  double (*error_bound) (const TdBackprojectTask *task, const TdDeviceInfo *device);
+  double (*error_bound) (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+                         const TdDeviceInfo *device);
   /* NULL if it can do the task, else why not (static string). */
-  const char *(*unsupported) (const TdBackprojectTask *task, const TdDeviceInfo *device);
+  const char *(*unsupported) (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+                              const TdDeviceInfo *device);
   /* Builds programs, uploads tables. variant may be NULL. Blocks. Copies what it keeps of @task. */
   TdBackprojector *(*create) (const TdBackprojectFamily *family, TdDevice *device,
                               const TdBackprojectTask *task, const TdBackprojectVariant *variant,
                               guint max_slices, GError **error);
   /* Candidates for the tuner, best guess first; (transfer full) (element-type
      TdBackprojectVariant). NULL: nothing to tune. */
-  GPtrArray *(*candidates) (const TdBackprojectTask *task, const TdDeviceInfo *device);
-  /* The family's rank for "auto", for n_slices at once on this device. The highest of the families
-     that can do the task wins, the first of equals. 0: only when named. NULL: 1. */
-  guint (*preference) (const TdBackprojectTask *task, const TdDeviceInfo *device, guint n_slices);
+  GPtrArray *(*candidates) (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+                            const TdDeviceInfo *device);
+  /* The family's rank for "auto", on graphics cards and where a device is shaped as a CPU. The
+     highest of the families that can do the task wins, the first of equals. 0: only when named. */
+  guint card_rank, cpu_rank;
   /* Device memory besides sinograms and slices. */
-  guint64 (*workspace_bytes) (const TdBackprojectTask *task, const TdDeviceInfo *device,
-                              guint max_slices);
+  guint64 (*workspace_bytes) (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+                              const TdDeviceInfo *device, guint max_slices);
   /* The truth in double precision, if that is not td_backproject_reference(). May be NULL. */
   void (*reference) (const TdBackprojectTask *task, const float *sinogram, double *out);
 };
@@ -92,11 +95,17 @@ struct TdBackprojector {
   const TdBackprojectorOps *ops;
   const TdBackprojectFamily *family;
   TdDevice *device;
+  TdBackprojectTask task; /* its last; without the arrays, which are the caller's */
   guint max_slices;
   char *description;         /* variant in words, for results and the bench */
   GCancellable *cancellable; /* may be NULL; see td_backprojector_set_cancellable */
   GPtrArray *kernel_events;  /* may be NULL; see td_backprojector_time_kernels */
 };
+
+/* For create: @bytes, zeros but for the projector of @task that they begin with. What is made into
+   them goes with td_backprojector_free(). */
+gpointer td_backprojector_alloc (gsize bytes, const TdBackprojectorOps *ops, TdDevice *device,
+                                 const TdBackprojectTask *task);
 
 /* All families, NULL-terminated, in the order "auto" considers them. */
 const TdBackprojectFamily *const *td_backproject_families (void);

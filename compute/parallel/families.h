@@ -24,7 +24,8 @@ guint64 td_tile_backproject_workspace_bytes (const TdBackprojectTask *task,
  * Two slices at a time. Only half of the 2-D transform's intermediate plane is ever in memory. A
  * thread transforms the grid's rows where it made them, in its cache, and crops them.
  */
-TdBackprojector *td_fourier_host_new (const TdBackprojectTask *task, GError **error);
+TdBackprojector *td_fourier_host_new (TdDevice *device, const TdBackprojectTask *task,
+                                      GError **error);
 guint64 td_fourier_host_workspace_bytes (const TdFourierShape *shape);
 /* On other devices: kernels/fourier.cl and the device's FFTs. A few pairs of slices at a time, as
    many as the workspace has room for. */

@@ -14,12 +14,19 @@
 typedef struct {
   TdBackprojector base;
   TdAluShape shape;
-  TdBackprojectTask task; /* that it was built for; without its arrays, which are the caller's */
   TdPackedSinograms *packed, *texels; /* texels: hybrid only */
   TdTexture *texture;
   TdBuffer *counters;
   TdKernel *kernel;
 } AluProjector;
+
+enum { SAMPLES = 4 /* a bin, of the oversampling family */ };
+
+static guint
+alu_projector_samples (const TdBackprojectFamily *family)
+{
+  return family == &td_family_oversampling ? SAMPLES : 1;
+}
 
 static guint
 alu_projector_slices (const TdBackprojectTask *task, guint max_slices)
@@ -29,8 +36,11 @@ alu_projector_slices (const TdBackprojectTask *task, guint max_slices)
 }
 
 static const char *
-alu_projector_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device, guint samples)
+alu_projector_unsupported (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+                           const TdDeviceInfo *device)
 {
+  if (family == &td_family_oversampling && task->interpolation != TD_INTERPOLATION_LINEAR)
+    return N_ ("it approximates linear interpolation; nearest needs no samples between the bins");
   if (device->host_pointers)
     return N_ ("it is made for graphics cards");
   if (task->precision != TD_PRECISION_SINGLE && !device->half_storage)
@@ -41,7 +51,8 @@ alu_projector_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *de
   if (task->n_views > 60000)
     return N_ ("it takes at most 60000 views");
 
-  TdAluShape shape = td_alu_shape_default (task, device, alu_projector_slices (task, 4), samples);
+  TdAluShape shape = td_alu_shape_default (task, device, alu_projector_slices (task, 4),
+                                           alu_projector_samples (family));
   if (!td_alu_shape_fit (&shape, task, device))
     return !td_alu_shape_has_threads (&shape) ? N_ ("the device's work-groups are too small for it")
                                               : N_ ("the pixels are so much wider than the "
@@ -67,12 +78,13 @@ alu_projector_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *de
  * 2) 2^-11.8 of the run. Runs are independent.
  */
 static double
-alu_projector_bound (const TdBackprojectTask *task, guint samples)
+alu_projector_error_bound (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+                           const TdDeviceInfo *device)
 {
   const double position = 0.73 * 0x1p-18 * MAX (1, task->step), sums = td_sums_error (task);
   double bound;
 
-  if (samples > 1)
+  if (family == &td_family_oversampling)
     bound = 0.26 + 0.6 / sqrt (task->n_views);
   else if (task->interpolation == TD_INTERPOLATION_NEAREST)
     bound = td_place_error (task, position + 0x1p-17) + sums;
@@ -83,7 +95,8 @@ alu_projector_bound (const TdBackprojectTask *task, guint samples)
     bound += 1e-3;
   if (task->precision == TD_PRECISION_HALF_RUN)
     bound += 3e-3;
-  return bound;
+  /* The texture engine's, in all pixels at most, beside that of what both do. */
+  return family == &td_family_hybrid ? hypot (bound, td_texture_error (task)) : bound;
 }
 
 static TdPackSpec
@@ -115,12 +128,45 @@ texel_spec (const TdAluShape *shape)
   return spec;
 }
 
-static guint64
-alu_projector_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices,
-                     guint samples, gboolean hybrid)
+static TdTexel
+alu_projector_texel (guint slices, gboolean half)
 {
-  TdAluShape shape
-      = td_alu_shape_default (task, device, alu_projector_slices (task, max_slices), samples);
+  if (half)
+    return slices == 2 ? TD_TEXEL_RG16F : TD_TEXEL_RGBA16F;
+  return slices == 1 ? TD_TEXEL_R32F : slices == 2 ? TD_TEXEL_RG32F : TD_TEXEL_RGBA32F;
+}
+
+static gboolean
+has_texel (const TdBackprojectTask *task, const TdDeviceInfo *device, guint slices)
+{
+  return (device->texels
+          & 1u << alu_projector_texel (slices, task->precision != TD_PRECISION_SINGLE))
+         != 0;
+}
+
+static guint
+family_hybrid_slices_for (const TdBackprojectTask *task, const TdDeviceInfo *device,
+                          guint max_slices)
+{
+  guint slices = alu_projector_slices (task, max_slices);
+
+  if (task->precision != TD_PRECISION_SINGLE)
+    return slices == 2 && !has_texel (task, device, 2) ? 4 : slices;
+  if (slices == 4 && has_texel (task, device, 2))
+    slices = 2; /* four floats filter at a quarter of the rate */
+  while (slices > 1 && !has_texel (task, device, slices))
+    slices = slices == 2 && has_texel (task, device, 4) ? 4 : slices / 2;
+  return slices;
+}
+
+static guint64
+alu_projector_workspace_bytes (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+                               const TdDeviceInfo *device, guint max_slices)
+{
+  const gboolean hybrid = family == &td_family_hybrid;
+  const guint slices = hybrid ? family_hybrid_slices_for (task, device, max_slices) : max_slices;
+  TdAluShape shape = td_alu_shape_default (task, device, alu_projector_slices (task, slices),
+                                           alu_projector_samples (family));
 
   if (!td_alu_shape_fit (&shape, task, device))
     return 0;
@@ -128,14 +174,6 @@ alu_projector_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, 
   return td_packed_sinograms_bytes (task, &packed)
          + (hybrid ? 2 * td_packed_sinograms_bytes (task, &texels) + TD_COUNTERS * sizeof (int)
                    : 0);
-}
-
-static TdTexel
-alu_projector_texel (guint slices, gboolean half)
-{
-  if (half)
-    return slices == 2 ? TD_TEXEL_RG16F : TD_TEXEL_RGBA16F;
-  return slices == 1 ? TD_TEXEL_R32F : slices == 2 ? TD_TEXEL_RG32F : TD_TEXEL_RGBA32F;
 }
 
 static gboolean
@@ -228,10 +266,9 @@ alu_projector_update (TdBackprojector *projector, const TdBackprojectTask *task,
 {
   AluProjector *self = (AluProjector *) projector;
 
-  if (self->texels || task->step != self->task.step
-      || !td_backproject_same_kernel (task, &self->task))
-    return FALSE;
-  return td_packed_sinograms_update (self->packed, task, error);
+  return !self->texels && task->step == projector->task.step
+         && td_backproject_same_kernel (task, &projector->task)
+         && td_packed_sinograms_update (self->packed, task, error);
 }
 
 static gboolean
@@ -240,8 +277,8 @@ alu_projector_launch (AluProjector *self, TdQueue *queue, TdPlace slices, guint 
 {
   const TdAluShape *shape = &self->shape;
   const guint local[3] = { shape->threads, 1, 1 };
-  const guint groups[3] = { (self->task.nx + shape->tile - 1) / shape->tile,
-                            (self->task.ny + shape->tile - 1) / shape->tile, 1 };
+  const guint groups[3] = { (self->base.task.nx + shape->tile - 1) / shape->tile,
+                            (self->base.task.ny + shape->tile - 1) / shape->tile, 1 };
   TdBackprojectParams params = td_packed_sinograms_params (self->packed, n_slices);
   const guint64 to = slices.offset / sizeof (float);
   const TdLocal cache = { td_alu_shape_local_bytes (shape) };
@@ -291,20 +328,18 @@ static const TdBackprojectorOps alu_ops = {
   .free = alu_projector_free,
 };
 
-/* @samples a bin; @hybrid: by the texture engine too. */
 static TdBackprojector *
-alu_projector_new (TdDevice *device, const TdBackprojectTask *task,
-                   const TdBackprojectVariant *variant, guint max_slices, guint samples,
-                   gboolean hybrid, GError **error)
+alu_projector_create (const TdBackprojectFamily *family, TdDevice *device,
+                      const TdBackprojectTask *task, const TdBackprojectVariant *variant,
+                      guint max_slices, GError **error)
 {
   const TdDeviceInfo *info = td_device_info (device);
   guint least = alu_projector_slices (task, 1);
   guint slices = variant && variant->slices ? MAX (variant->slices, least)
                                             : alu_projector_slices (task, max_slices);
-  TdAluShape shape = td_alu_shape_default (task, info, slices, samples);
+  TdAluShape shape = td_alu_shape_default (task, info, slices, alu_projector_samples (family));
 
-  shape.hybrid = hybrid;
-  shape.texture_cells = hybrid ? 1 : 0;
+  shape.hybrid = shape.texture_cells = family == &td_family_hybrid;
   if (variant && variant->defines) {
     shape.texture_cells = 0;
     if (!td_alu_shape_apply (&shape, (const char *const *) variant->defines, error))
@@ -316,18 +351,26 @@ alu_projector_new (TdDevice *device, const TdBackprojectTask *task,
                               " bytes %s has; choose another kernel",
                               info->local_memory_bytes, info->id);
 
-  AluProjector *self = g_new0 (AluProjector, 1);
-  self->base.ops = &alu_ops;
-  self->base.device = device;
+  AluProjector *self = td_backprojector_alloc (sizeof *self, &alu_ops, device, task);
   self->shape = shape;
-  self->task = *task;
-  self->task.angles_rad = self->task.axis_px = self->task.weights = NULL;
   if (!alu_projector_build (self, device, task, variant && variant->defines, error)) {
-    g_free (self->base.description);
-    alu_projector_free (&self->base);
+    td_backprojector_free (&self->base);
     return NULL;
   }
   return &self->base;
+}
+
+/* Each of @all @n for as many slices as the precision allows. */
+static GPtrArray *
+alu_projector_candidates (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+                          const char *const *all, guint n)
+{
+  GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) td_backproject_variant_free);
+
+  for (guint slices = alu_projector_slices (task, 1); slices <= 4; slices *= 2)
+    for (guint i = 0; i < n; i++)
+      g_ptr_array_add (list, td_backproject_variant_new (family->name, slices, all[i]));
+  return list;
 }
 
 /* ── ALU ── */
@@ -336,29 +379,10 @@ alu_projector_new (TdDevice *device, const TdBackprojectTask *task,
  * The "alu" family: the review's §6, arithmetic on bins cached in local memory. Its own step beyond
  * the review: squares of four pixels share one lookup (kernels/backproject-alu-core.h).
  */
-static const char *
-family_alu_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
-{
-  return alu_projector_unsupported (task, device, 1);
-}
-
-static double
-family_alu_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
-{
-  return alu_projector_bound (task, 1);
-}
-
-static TdBackprojector *
-family_alu_create (const TdBackprojectFamily *family, TdDevice *device,
-                   const TdBackprojectTask *task, const TdBackprojectVariant *variant,
-                   guint max_slices, GError **error)
-{
-  return alu_projector_new (device, task, variant, max_slices, 1, FALSE, error);
-}
-
 /* What was best or near it on some card; the first, without defines, is the default. */
 static GPtrArray *
-family_alu_candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_alu_candidates (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+                       const TdDeviceInfo *device)
 {
   /* From "TD_CACHE=2" on they are the review's own caches: a bin with its difference (§6.4),
      columns' places (h_x, §6.8), split vectors and 64-bit writes (§6.3). The last but one does not
@@ -378,38 +402,21 @@ family_alu_candidates (const TdBackprojectTask *task, const TdDeviceInfo *device
     "TD_AHEAD=32 TD_LANES=16",
     "TD_HALF=0 TD_BATCH=16 TD_THREADS=256 TD_RESIDENT=2 TD_CACHE=1",
   };
-  GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) td_backproject_variant_free);
-
-  for (guint slices = task->precision == TD_PRECISION_SINGLE ? 1 : 2; slices <= 4; slices *= 2)
-    for (guint i = 0; i < G_N_ELEMENTS (all) - (task->precision != TD_PRECISION_HALF_RUN); i++)
-      g_ptr_array_add (list, td_backproject_variant_new ("alu", slices, all[i]));
-  return list;
-}
-
-/* Ahead of the texture units on every card since their rate fell behind the arithmetic; not on
-   CPUs, whose local memory is ordinary memory. */
-static guint
-family_alu_preference (const TdBackprojectTask *task, const TdDeviceInfo *device, guint n_slices)
-{
-  return device->cpu_shaped ? 0 : 100;
-}
-
-static guint64
-family_alu_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device,
-                            guint max_slices)
-{
-  return alu_projector_bytes (task, device, max_slices, 1, FALSE);
+  return alu_projector_candidates (family, task, all,
+                                   G_N_ELEMENTS (all) - (task->precision != TD_PRECISION_HALF_RUN));
 }
 
 const TdBackprojectFamily td_family_alu = {
   .name = "alu",
   .title = "ALU: arithmetic on cached bins",
-  .error_bound = family_alu_error_bound,
-  .unsupported = family_alu_unsupported,
-  .create = family_alu_create,
+  .error_bound = alu_projector_error_bound,
+  .unsupported = alu_projector_unsupported,
+  .create = alu_projector_create,
   .candidates = family_alu_candidates,
-  .preference = family_alu_preference,
-  .workspace_bytes = family_alu_workspace_bytes,
+  /* Ahead of the texture units on every card since their rate fell behind the arithmetic; not on
+     CPUs, whose local memory is ordinary memory. */
+  .card_rank = 100,
+  .workspace_bytes = alu_projector_workspace_bytes,
 };
 
 /* ── Hybrid ── */
@@ -418,33 +425,11 @@ const TdBackprojectFamily td_family_alu = {
  * The "hybrid" family (review, §7.1) uses the texture engine and the arithmetic of the ALU family
  * at once. They share pixels within a work-item, or groups by multiprocessor.
  */
-static gboolean
-has_texel (const TdBackprojectTask *task, const TdDeviceInfo *device, guint slices)
-{
-  return (device->texels
-          & 1u << alu_projector_texel (slices, task->precision != TD_PRECISION_SINGLE))
-         != 0;
-}
-
-static guint
-family_hybrid_slices_for (const TdBackprojectTask *task, const TdDeviceInfo *device,
-                          guint max_slices)
-{
-  guint slices = alu_projector_slices (task, max_slices);
-
-  if (task->precision != TD_PRECISION_SINGLE)
-    return slices == 2 && !has_texel (task, device, 2) ? 4 : slices;
-  if (slices == 4 && has_texel (task, device, 2))
-    slices = 2; /* four floats filter at a quarter of the rate */
-  while (slices > 1 && !has_texel (task, device, slices))
-    slices = slices == 2 && has_texel (task, device, 4) ? 4 : slices / 2;
-  return slices;
-}
-
 static const char *
-family_hybrid_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_hybrid_unsupported (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+                           const TdDeviceInfo *device)
 {
-  const char *reason = alu_projector_unsupported (task, device, 1);
+  const char *reason = alu_projector_unsupported (family, task, device);
 
   if (reason)
     return reason;
@@ -454,13 +439,6 @@ family_hybrid_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *de
   if (task->n_columns > device->texture_max[0] || task->n_views + 128 > device->texture_max[1])
     return N_ ("the sinogram is larger than a texture");
   return NULL;
-}
-
-/* The texture engine's, in all pixels at most, beside that of what both do. */
-static double
-family_hybrid_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
-{
-  return hypot (alu_projector_bound (task, 1), td_texture_error (task));
 }
 
 /* Of its default. Few views are cached: local memory and the texture cache share their room. */
@@ -492,11 +470,12 @@ family_hybrid_create (const TdBackprojectFamily *family, TdDevice *device,
         "%s has no textures of %u slices side by side; choose another variant", info->id,
         variant->slices);
   }
-  return alu_projector_new (device, task, variant, max_slices, 1, TRUE, error);
+  return alu_projector_create (family, device, task, variant, max_slices, error);
 }
 
 static GPtrArray *
-family_hybrid_candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_hybrid_candidates (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+                          const TdDeviceInfo *device)
 {
   static const char *const all[] = {
     "TD_SIDE=1 TD_TEXTURE_CELLS=4 TD_BATCH=16",
@@ -522,30 +501,16 @@ family_hybrid_candidates (const TdBackprojectTask *task, const TdDeviceInfo *dev
   return list;
 }
 
-/* Behind the ALU family where arithmetic alone is ahead; the tuner may find otherwise. */
-static guint
-family_hybrid_preference (const TdBackprojectTask *task, const TdDeviceInfo *device, guint n_slices)
-{
-  return device->texture_slow || device->cpu_shaped ? 0 : 40;
-}
-
-static guint64
-family_hybrid_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device,
-                               guint max_slices)
-{
-  return alu_projector_bytes (task, device, family_hybrid_slices_for (task, device, max_slices), 1,
-                              TRUE);
-}
-
 const TdBackprojectFamily td_family_hybrid = {
   .name = "hybrid",
   .title = "Hybrid: texture engine and arithmetic together",
-  .error_bound = family_hybrid_error_bound,
+  .error_bound = alu_projector_error_bound,
   .unsupported = family_hybrid_unsupported,
   .create = family_hybrid_create,
   .candidates = family_hybrid_candidates,
-  .preference = family_hybrid_preference,
-  .workspace_bytes = family_hybrid_workspace_bytes,
+  /* Behind the ALU family where arithmetic alone is ahead; the tuner may find otherwise. */
+  .card_rank = 40,
+  .workspace_bytes = alu_projector_workspace_bytes,
 };
 
 /* ── Oversampling ── */
@@ -555,32 +520,9 @@ const TdBackprojectFamily td_family_hybrid = {
  * and a nearest lookup. Chosen by name only: it is as fast as nearest and nearly as good as linear
  * on smooth data, but it is not linear.
  */
-enum { SAMPLES = 4 };
-
-static const char *
-family_oversampling_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
-{
-  if (task->interpolation != TD_INTERPOLATION_LINEAR)
-    return N_ ("it approximates linear interpolation; nearest needs no samples between the bins");
-  return alu_projector_unsupported (task, device, SAMPLES);
-}
-
-static double
-family_oversampling_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
-{
-  return alu_projector_bound (task, SAMPLES);
-}
-
-static TdBackprojector *
-family_oversampling_create (const TdBackprojectFamily *family, TdDevice *device,
-                            const TdBackprojectTask *task, const TdBackprojectVariant *variant,
-                            guint max_slices, GError **error)
-{
-  return alu_projector_new (device, task, variant, max_slices, SAMPLES, FALSE, error);
-}
-
 static GPtrArray *
-family_oversampling_candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_oversampling_candidates (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+                                const TdDeviceInfo *device)
 {
   static const char *const all[] = {
     NULL,
@@ -589,35 +531,15 @@ family_oversampling_candidates (const TdBackprojectTask *task, const TdDeviceInf
     "TD_TILE=32 TD_THREADS=128 TD_BATCH=8 TD_RESIDENT=4",
     "TD_TILE=64 TD_THREADS=256 TD_BATCH=8 TD_BUFFERS=1",
   };
-  GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) td_backproject_variant_free);
-
-  for (guint slices = task->precision == TD_PRECISION_SINGLE ? 1 : 2; slices <= 4; slices *= 2)
-    for (guint i = 0; i < G_N_ELEMENTS (all); i++)
-      g_ptr_array_add (list, td_backproject_variant_new ("oversampling", slices, all[i]));
-  return list;
-}
-
-static guint
-family_oversampling_preference (const TdBackprojectTask *task, const TdDeviceInfo *device,
-                                guint n_slices)
-{
-  return 0;
-}
-
-static guint64
-family_oversampling_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device,
-                                     guint max_slices)
-{
-  return alu_projector_bytes (task, device, max_slices, SAMPLES, FALSE);
+  return alu_projector_candidates (family, task, all, G_N_ELEMENTS (all));
 }
 
 const TdBackprojectFamily td_family_oversampling = {
   .name = "oversampling",
   .title = "Oversampling: four samples a bin, nearest lookup",
-  .error_bound = family_oversampling_error_bound,
-  .unsupported = family_oversampling_unsupported,
-  .create = family_oversampling_create,
+  .error_bound = alu_projector_error_bound,
+  .unsupported = alu_projector_unsupported,
+  .create = alu_projector_create,
   .candidates = family_oversampling_candidates,
-  .preference = family_oversampling_preference,
-  .workspace_bytes = family_oversampling_workspace_bytes,
+  .workspace_bytes = alu_projector_workspace_bytes,
 };

@@ -8,7 +8,8 @@
  * So it is not in the table that "auto" and --kernel choose from.
  */
 static const char *
-family_fourier_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_fourier_unsupported (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+                            const TdDeviceInfo *device)
 {
   if (task->step != 1)
     return N_ ("pixels must be as wide as the detector's");
@@ -24,7 +25,8 @@ family_fourier_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *d
  * roundings at random signs.
  */
 static double
-family_fourier_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_fourier_error_bound (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+                            const TdDeviceInfo *device)
 {
   TdFourierShape shape;
 
@@ -38,7 +40,7 @@ family_fourier_create (const TdBackprojectFamily *family, TdDevice *device,
                        guint max_slices, GError **error)
 {
   TdBackprojector *projector = td_device_info (device)->host_pointers
-                                   ? td_fourier_host_new (task, error)
+                                   ? td_fourier_host_new (device, task, error)
                                    : td_fourier_device_new (device, task, max_slices, error);
   TdFourierShape shape;
 
@@ -50,8 +52,8 @@ family_fourier_create (const TdBackprojectFamily *family, TdDevice *device,
 }
 
 static guint64
-family_fourier_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device,
-                                guint max_slices)
+family_fourier_workspace_bytes (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+                                const TdDeviceInfo *device, guint max_slices)
 {
   TdFourierShape shape;
 

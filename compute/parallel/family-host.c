@@ -24,7 +24,6 @@ enum {
 typedef struct {
   TdBackprojector base;
   const TdHostKernels *kernels;
-  TdBackprojectTask task; /* arrays are not kept */
   double *start, *du_x, *du_y;
   float *weights; /* scale and the views' weights, applied while interleaving */
   gboolean wide_window;
@@ -46,13 +45,7 @@ typedef struct {
 const TdHostKernels *
 td_host_kernels (void)
 {
-  switch (td_host_isa ()) {
-#ifdef __x86_64__
-  case TD_ISA_AVX512: return &td_host_kernels_avx512;
-  case TD_ISA_AVX2: return &td_host_kernels_avx2;
-#endif
-  default: return &td_host_kernels_plain;
-  }
+  return TD_HOST_PICK (td_host_kernels);
 }
 
 /* Floats from one view to the next. An odd number of cache lines: views a power of two apart would
@@ -157,11 +150,9 @@ host_backproject_update (TdBackprojector *projector, const TdBackprojectTask *ta
 {
   HostProjector *host = (HostProjector *) projector;
 
-  if (task->n_columns != host->task.n_columns || task->n_views != host->task.n_views)
+  if (task->n_columns != host->base.task.n_columns || task->n_views != host->base.task.n_views)
     return FALSE;
 
-  host->task = *task;
-  host->task.angles_rad = host->task.axis_px = host->task.weights = NULL;
   td_backproject_views (task, host->start, host->du_x, host->du_y);
   for (guint v = 0; v < task->n_views; v++)
     host->weights[v] = (float) (task->scale * (task->weights ? task->weights[v] : 1));
@@ -174,7 +165,7 @@ interleave_views (guint index, gpointer user)
 {
   const Block *block = user;
   const TdHostPass *pass = &block->pass;
-  const TdBackprojectTask *task = &block->host->task;
+  const TdBackprojectTask *task = &block->host->base.task;
   guint end = MIN ((index + 1) * VIEWS_PER_COPY, pass->n_views);
 
   for (guint v = index * VIEWS_PER_COPY; v < end; v++)
@@ -211,7 +202,8 @@ project_tile (guint index, gpointer user)
   const TdHostPass *pass = &block->pass;
   const guint x = index % block->tiles_x * TD_HOST_TILE, y = index / block->tiles_x * TD_HOST_TILE;
 
-  if (g_cancellable_is_cancelled (block->cancellable) || nobody_looks (&block->host->task, x, y))
+  if (g_cancellable_is_cancelled (block->cancellable)
+      || nobody_looks (&block->host->base.task, x, y))
     return;
   float *scratch = g_async_queue_pop (block->host->scratch);
   TdHostTileBody body
@@ -225,7 +217,7 @@ static gboolean
 run_lanes (HostProjector *host, const float *sinograms, float *slices, guint n_slices, guint lanes,
            GError **error)
 {
-  const TdBackprojectTask *task = &host->task;
+  const TdBackprojectTask *task = &host->base.task;
   guint tiles_x = (task->nx + TD_HOST_TILE - 1) / TD_HOST_TILE;
   guint tiles_y = (task->ny + TD_HOST_TILE - 1) / TD_HOST_TILE;
   guint step = td_host_block_views (task->n_columns, task->n_views, lanes, VIEWS_STEP);
@@ -270,7 +262,7 @@ host_backproject_run (TdBackprojector *projector, TdQueue *queue, TdPlace from, 
                       guint n_slices, GError **error)
 {
   HostProjector *host = (HostProjector *) projector;
-  const TdBackprojectTask *task = &host->task;
+  const TdBackprojectTask *task = &host->base.task;
   guint64 sinogram_floats = (guint64) task->n_views * task->n_columns;
   guint64 slice_floats = (guint64) task->nx * task->ny;
 
@@ -296,14 +288,13 @@ static const TdBackprojectorOps host_ops = {
 };
 
 static TdBackprojector *
-host_backproject_new (const TdBackprojectTask *task, guint max_slices, GError **error)
+host_backproject_new (TdDevice *device, const TdBackprojectTask *task, guint max_slices,
+                      GError **error)
 {
-  HostProjector *host = g_new0 (HostProjector, 1);
+  HostProjector *host = td_backprojector_alloc (sizeof *host, &host_ops, device, task);
 
-  host->base.ops = &host_ops;
   host->kernels = td_host_kernels ();
   host->base.description = g_strdup (host_backproject_description (host->kernels, max_slices));
-  host->task = *task;
   host->scratch = g_async_queue_new_full (free);
   host->start = g_new (double, task->n_views);
   host->du_x = g_new (double, task->n_views);
@@ -328,15 +319,15 @@ host_backproject_new (const TdBackprojectTask *task, guint max_slices, GError **
                 "Back-projection on the host could not get %" PRIu64
                 " MiB of memory; close other programs or lower the memory limit",
                 host->bins_floats * sizeof (float) >> 20);
-  g_free (host->base.description);
-  host_backproject_free (&host->base);
+  td_backprojector_free (&host->base);
   return NULL;
 }
 
 /* ── The family ── */
 
 static const char *
-family_host_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_host_unsupported (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+                         const TdDeviceInfo *device)
 {
   if (!device->host_pointers && !device->cpu_shaped)
     return N_ ("it is made for CPUs");
@@ -358,7 +349,8 @@ family_host_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *devi
  * Coarse steps make the subtile's u, and so its rounding, larger.
  */
 static double
-family_host_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_host_error_bound (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+                         const TdDeviceInfo *device)
 {
   const double coarse = MAX (task->step, 1);
 
@@ -367,25 +359,19 @@ family_host_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *devi
          + td_sums_error (task);
 }
 
-static guint
-family_host_preference (const TdBackprojectTask *task, const TdDeviceInfo *device, guint n_slices)
-{
-  return 1000;
-}
-
 static TdBackprojector *
 family_host_create (const TdBackprojectFamily *family, TdDevice *device,
                     const TdBackprojectTask *task, const TdBackprojectVariant *variant,
                     guint max_slices, GError **error)
 {
   return td_device_info (device)->host_pointers
-             ? host_backproject_new (task, max_slices, error)
+             ? host_backproject_new (device, task, max_slices, error)
              : td_tile_backproject_new (device, task, max_slices, error);
 }
 
 static guint64
-family_host_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device,
-                             guint max_slices)
+family_host_workspace_bytes (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+                             const TdDeviceInfo *device, guint max_slices)
 {
   return device->host_pointers ? host_backproject_bytes (task, max_slices)
                                : td_tile_backproject_workspace_bytes (task, device, max_slices);
@@ -398,6 +384,7 @@ const TdBackprojectFamily td_family_host = {
   .error_bound = family_host_error_bound,
   .unsupported = family_host_unsupported,
   .create = family_host_create,
-  .preference = family_host_preference,
+  .card_rank = 1000,
+  .cpu_rank = 1000,
   .workspace_bytes = family_host_workspace_bytes,
 };

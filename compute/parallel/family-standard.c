@@ -12,7 +12,6 @@
  */
 typedef struct {
   TdBackprojector base;
-  TdBackprojectTask task; /* arrays are not kept */
   gboolean textured;
   TdKernel *kernel;
   TdTexture *texture;
@@ -38,7 +37,8 @@ use_texture (const TdBackprojectTask *task, const TdDeviceInfo *device,
 }
 
 static const char *
-family_standard_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_standard_unsupported (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+                             const TdDeviceInfo *device)
 {
   if (device->host_pointers)
     return N_ ("it is made for graphics cards");
@@ -53,7 +53,8 @@ family_standard_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *
  * Differences of bins, products and views' weights round too: some 2^-24 each.
  */
 static double
-family_standard_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_standard_error_bound (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+                             const TdDeviceInfo *device)
 {
   const double fixed = (1 + 0.5 * ((double) task->nx + task->ny)) * 0x1p-34;
   const double kept = task->interpolation == TD_INTERPOLATION_NEAREST ? 0 : 0x1p-24 / sqrt (3);
@@ -68,8 +69,8 @@ family_standard_update (TdBackprojector *projector, const TdBackprojectTask *tas
 {
   StandardProjector *self = (StandardProjector *) projector;
 
-  if (task->n_columns != self->task.n_columns || task->n_views != self->task.n_views
-      || task->interpolation != self->task.interpolation)
+  if (task->n_columns != self->base.task.n_columns || task->n_views != self->base.task.n_views
+      || task->interpolation != self->base.task.interpolation)
     return FALSE;
 
   g_autofree float *views = g_new (float, 4 * (gsize) task->n_views);
@@ -83,8 +84,6 @@ family_standard_update (TdBackprojector *projector, const TdBackprojectTask *tas
     views[4 * v + 2] = sin (task->angles_rad[v]);
     views[4 * v + 3] = task->scale * (task->weights ? task->weights[v] : 1);
   }
-  self->task = *task;
-  self->task.angles_rad = self->task.axis_px = self->task.weights = NULL;
   return queue
          && td_upload (queue, self->views, 0, views, 4 * (guint64) task->n_views * sizeof *views,
                        error)
@@ -98,7 +97,7 @@ family_standard_run (TdBackprojector *projector, TdQueue *queue, TdPlace sinogra
                      guint n_slices, GError **error)
 {
   StandardProjector *self = (StandardProjector *) projector;
-  const TdBackprojectTask *task = &self->task;
+  const TdBackprojectTask *task = &self->base.task;
   const guint groups[3] = { (task->nx + GROUP - 1) / GROUP, (task->ny + GROUP - 1) / GROUP, 1 };
   const guint local[3] = { GROUP, GROUP, 1 };
   guint64 sinogram_floats = (guint64) task->n_views * task->n_columns;
@@ -183,25 +182,22 @@ family_standard_create (const TdBackprojectFamily *family, TdDevice *device,
                         const TdBackprojectTask *task, const TdBackprojectVariant *variant,
                         guint max_slices, GError **error)
 {
-  StandardProjector *self = g_new0 (StandardProjector, 1);
+  StandardProjector *self = td_backprojector_alloc (sizeof *self, &standard_ops, device, task);
 
-  self->base.ops = &standard_ops;
-  self->base.device = device;
-  self->task = *task;
   self->textured = use_texture (task, td_device_info (device), variant);
   self->base.description = g_strdup (self->textured ? "a thread a pixel, texture fetches"
                                                     : "a thread a pixel, loads and arithmetic");
   if (!family_standard_build (self, device, task, error)
       || !family_standard_update (&self->base, task, error)) {
-    g_free (self->base.description);
-    family_standard_free_projector (&self->base);
+    td_backprojector_free (&self->base);
     return NULL;
   }
   return &self->base;
 }
 
 static GPtrArray *
-family_standard_candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_standard_candidates (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+                            const TdDeviceInfo *device)
 {
   GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) td_backproject_variant_free);
 
@@ -212,8 +208,8 @@ family_standard_candidates (const TdBackprojectTask *task, const TdDeviceInfo *d
 }
 
 static guint64
-family_standard_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device,
-                                 guint max_slices)
+family_standard_workspace_bytes (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+                                 const TdDeviceInfo *device, guint max_slices)
 {
   guint64 texture = use_texture (task, device, NULL)
                         ? (guint64) task->n_columns * task->n_views * sizeof (float)
@@ -228,5 +224,7 @@ const TdBackprojectFamily td_family_standard = {
   .unsupported = family_standard_unsupported,
   .create = family_standard_create,
   .candidates = family_standard_candidates,
+  .card_rank = 1,
+  .cpu_rank = 1,
   .workspace_bytes = family_standard_workspace_bytes,
 };

@@ -13,7 +13,6 @@
  */
 typedef struct {
   TdBackprojector base;
-  TdBackprojectTask task; /* that it was built for; without its arrays, which are the caller's */
   guint slices;
   guint rows; /* pixels a work-item */
   gboolean large;
@@ -69,7 +68,8 @@ family_texture_slices_for (const TdBackprojectTask *task, const TdDeviceInfo *de
 }
 
 static const char *
-family_texture_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_texture_unsupported (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+                            const TdDeviceInfo *device)
 {
   if (device->host_pointers)
     return N_ ("it is made for graphics cards");
@@ -90,7 +90,8 @@ family_texture_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *d
  * alternate values cancel, errors do not: sqrt (2) of that.
  */
 static double
-family_texture_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_texture_error_bound (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+                            const TdDeviceInfo *device)
 {
   return hypot (td_texture_error (task),
                 task->precision == TD_PRECISION_SINGLE ? 0 : G_SQRT2 * 0x1p-11)
@@ -110,9 +111,8 @@ family_texture_update (TdBackprojector *projector, const TdBackprojectTask *task
 {
   TextureProjector *self = (TextureProjector *) projector;
 
-  if (!td_backproject_same_kernel (task, &self->task))
-    return FALSE;
-  return td_packed_sinograms_update (self->packed, task, error);
+  return td_backproject_same_kernel (task, &projector->task)
+         && td_packed_sinograms_update (self->packed, task, error);
 }
 
 /* How a slice is cut; see kernels/backproject-texture.cl. */
@@ -130,8 +130,8 @@ family_texture_tile (const TextureProjector *self)
   const guint height = !self->large ? 4 * self->rows : self->rows == 16 ? 64 : 8 * self->rows;
   const guint units = MAX (td_device_info (self->base.device)->compute_units, 1);
   const guint slots = units * self->resident;
-  Tiling tiling = { .tiles_x = (self->task.nx + width - 1) / width };
-  const guint tiles = tiling.tiles_x * ((self->task.ny + height - 1) / height);
+  Tiling tiling = { .tiles_x = (self->base.task.nx + width - 1) / width };
+  const guint tiles = tiling.tiles_x * ((self->base.task.ny + height - 1) / height);
 
   tiling.groups = tiles;
   if (self->large) {
@@ -305,15 +305,11 @@ family_texture_create (const TdBackprojectFamily *family, TdDevice *device,
         error, TD_ERROR_UNSUPPORTED,
         "%s has no textures of %u slices side by side in this precision; choose another variant",
         info->id, slices);
-  TextureProjector *self = g_new0 (TextureProjector, 1);
-  self->base.ops = &texture_ops;
-  self->base.device = device;
+  TextureProjector *self = td_backprojector_alloc (sizeof *self, &texture_ops, device, task);
   self->slices = slices;
-  self->task = *task;
-  self->task.angles_rad = self->task.axis_px = self->task.weights = NULL;
   if (!family_texture_build (self, device, task,
                              variant ? (const char *const *) variant->defines : NULL, error)) {
-    family_texture_free_projector (&self->base);
+    td_backprojector_free (&self->base);
     return NULL;
   }
   self->base.description = g_strdup_printf ("%u slice%s in a texel, %u pixels a work-item%s",
@@ -323,7 +319,8 @@ family_texture_create (const TdBackprojectFamily *family, TdDevice *device,
 }
 
 static GPtrArray *
-family_texture_candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_texture_candidates (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+                           const TdDeviceInfo *device)
 {
   static const char *const all[] = {
     NULL,
@@ -345,16 +342,9 @@ family_texture_candidates (const TdBackprojectTask *task, const TdDeviceInfo *de
   return list;
 }
 
-static guint
-family_texture_preference (const TdBackprojectTask *task, const TdDeviceInfo *device,
-                           guint n_slices)
-{
-  return device->texture_slow || device->cpu_shaped ? 0 : 50;
-}
-
 static guint64
-family_texture_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device,
-                                guint max_slices)
+family_texture_workspace_bytes (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+                                const TdDeviceInfo *device, guint max_slices)
 {
   TdPackSpec spec = family_texture_pack_spec (family_texture_slices_for (task, device, max_slices),
                                               task->precision != TD_PRECISION_SINGLE);
@@ -368,6 +358,6 @@ const TdBackprojectFamily td_family_texture = {
   .unsupported = family_texture_unsupported,
   .create = family_texture_create,
   .candidates = family_texture_candidates,
-  .preference = family_texture_preference,
+  .card_rank = 50,
   .workspace_bytes = family_texture_workspace_bytes,
 };

@@ -17,7 +17,6 @@ enum {
 
 typedef struct {
   TdBackprojector base;
-  TdDevice *device;
   TdFourierShape shape;
   guint pairs, n_bins;
   TdKernel *pack, *turn, *gather, *middle, *pixels;
@@ -202,7 +201,7 @@ fourier_device_make_kernels (FourierDevice *self, GError **error)
 
   for (guint i = 0; i < G_N_ELEMENTS (wanted); i++)
     if (!(*wanted[i].kernel = td_device_kernel (
-              self->device, "fourier", (const char *const *) defines, wanted[i].name, error)))
+              self->base.device, "fourier", (const char *const *) defines, wanted[i].name, error)))
       return FALSE;
   return TRUE;
 }
@@ -228,7 +227,7 @@ fourier_device_make_buffers (FourierDevice *self, GError **error)
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (wanted); i++)
-    if (!(*wanted[i].buffer = td_buffer_new (self->device, wanted[i].bytes, error)))
+    if (!(*wanted[i].buffer = td_buffer_new (self->base.device, wanted[i].bytes, error)))
       return FALSE;
   return TRUE;
 }
@@ -238,11 +237,11 @@ fourier_device_make_transforms (FourierDevice *self, GError **error)
 {
   const TdFourierShape *shape = &self->shape;
 
-  self->rows_fft = td_fft_new (self->device, TD_FFT_C2C_1D, (guint[]) { shape->padded, 1 },
+  self->rows_fft = td_fft_new (self->base.device, TD_FFT_C2C_1D, (guint[]) { shape->padded, 1 },
                                self->pairs * shape->n_views, error);
   if (!self->rows_fft)
     return FALSE;
-  self->grid_fft = td_fft_new (self->device, TD_FFT_C2C_2D, (guint[]) { shape->gx, shape->gy },
+  self->grid_fft = td_fft_new (self->base.device, TD_FFT_C2C_2D, (guint[]) { shape->gx, shape->gy },
                                self->pairs, error);
   return self->grid_fft != NULL;
 }
@@ -259,7 +258,6 @@ fourier_device_free (TdBackprojector *projector)
   for (guint i = 0; i < G_N_ELEMENTS (buffers); i++)
     td_buffer_free (buffers[i]);
   td_queue_free (self->uploads);
-  td_device_unref (self->device);
   g_free (self);
 }
 
@@ -403,10 +401,8 @@ TdBackprojector *
 td_fourier_device_new (TdDevice *device, const TdBackprojectTask *task, guint max_slices,
                        GError **error)
 {
-  FourierDevice *self = g_new0 (FourierDevice, 1);
+  FourierDevice *self = td_backprojector_alloc (sizeof *self, &fourier_device_ops, device, task);
 
-  self->base.ops = &fourier_device_ops;
-  self->device = td_device_ref (device);
   td_fourier_shape_init (&self->shape, task);
   self->pairs = pairs_for (&self->shape, max_slices);
   self->n_bins = bins_for (&self->shape);
@@ -416,6 +412,6 @@ td_fourier_device_new (TdDevice *device, const TdBackprojectTask *task, guint ma
       && upload_views (self, task, error) && upload_response (self, task->interpolation, error)
       && upload_factors (self, error))
     return &self->base;
-  fourier_device_free (&self->base);
+  td_backprojector_free (&self->base);
   return NULL;
 }

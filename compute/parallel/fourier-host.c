@@ -80,18 +80,6 @@ td_fourier_host_workspace_bytes (const TdFourierShape *shape)
          + shape->n_views * sizeof (TdFourierView);
 }
 
-static const TdFourierKernels *
-kernels_of_host (void)
-{
-  switch (td_host_isa ()) {
-#ifdef __x86_64__
-  case TD_ISA_AVX512: return &td_fourier_kernels_avx512;
-  case TD_ISA_AVX2: return &td_fourier_kernels_avx2;
-#endif
-  default: return &td_fourier_kernels_plain;
-  }
-}
-
 static void
 fourier_host_make_tables (FourierHost *host, const TdBackprojectTask *task)
 {
@@ -367,13 +355,12 @@ static const TdBackprojectorOps fourier_host_ops = {
 };
 
 TdBackprojector *
-td_fourier_host_new (const TdBackprojectTask *task, GError **error)
+td_fourier_host_new (TdDevice *device, const TdBackprojectTask *task, GError **error)
 {
-  FourierHost *host = g_new0 (FourierHost, 1);
+  FourierHost *host = td_backprojector_alloc (sizeof *host, &fourier_host_ops, device, task);
   TdFourierShape *shape = &host->shape;
 
-  host->base.ops = &fourier_host_ops;
-  host->kernels = kernels_of_host ();
+  host->kernels = TD_HOST_PICK (td_fourier_kernels);
   host->scratch = g_async_queue_new_full (fftwf_free);
   td_fourier_shape_init (shape, task);
   host->views = g_new (TdFourierView, shape->n_views);
@@ -389,6 +376,6 @@ td_fourier_host_new (const TdBackprojectTask *task, GError **error)
                 "The Fourier method could not get %" PRIu64
                 " MiB of memory; close other programs, take a smaller region or {method=fbp}",
                 td_fourier_host_workspace_bytes (shape) >> 20);
-  fourier_host_free (&host->base);
+  td_backprojector_free (&host->base);
   return NULL;
 }

@@ -52,22 +52,15 @@ self_test_rows (TdBackprojectTask task, const TdDeviceInfo *info)
         for (const TdBackprojectFamily *const *at = td_backproject_families (); *at; at++) {
           task.interpolation = i;
           task.precision = p;
-          if (!(*at)->unsupported || !(*at)->unsupported (&task, info))
-            td_self_test_add (rows, &(TdSelfTestRow) { .family = (*at)->name,
-                                                       .interpolation = i,
-                                                       .precision = p,
-                                                       .n_slices = slices,
-                                                       .bound = (*at)->error_bound (&task, info) });
+          if (!(*at)->unsupported || !(*at)->unsupported (*at, &task, info))
+            td_self_test_add (rows,
+                              &(TdSelfTestRow) { .family = (*at)->name,
+                                                 .interpolation = i,
+                                                 .precision = p,
+                                                 .n_slices = slices,
+                                                 .bound = (*at)->error_bound (*at, &task, info) });
         }
   return rows;
-}
-
-static gboolean
-self_test_serves (TdTrial *trial, guint n_slices, const TdSelfTestRow *row)
-{
-  return trial && n_slices == row->n_slices
-         && td_trial_task (trial)->interpolation == row->interpolation
-         && td_trial_task (trial)->precision == row->precision;
 }
 
 static void
@@ -109,7 +102,6 @@ td_self_test_device (TdDevice *device, TdSelfTestTell tell, gpointer user,
   g_autoptr (TdTrial) trial = NULL;
   double axis[VIEWS], weights[VIEWS];
   TdBackprojectTask task;
-  guint n_slices = 0;
 
   if (!td_device_check (device, error))
     return NULL;
@@ -126,15 +118,10 @@ td_self_test_device (TdDevice *device, TdSelfTestTell tell, gpointer user,
     TdSelfTestRow *row = rows->pdata[i];
     if (g_cancellable_set_error_if_cancelled (cancellable, error))
       return NULL;
-    if (!self_test_serves (trial, n_slices, row)) {
-      g_clear_pointer (&trial, td_trial_free);
-      task.interpolation = row->interpolation;
-      task.precision = row->precision;
-      n_slices = row->n_slices;
-      trial = td_trial_new (device, &task, n_slices, 7, error);
-      if (!trial)
-        return NULL;
-    }
+    task.interpolation = row->interpolation;
+    task.precision = row->precision;
+    if (!td_trial_serve (&trial, device, &task, row->n_slices, 7, error))
+      return NULL;
     if (tell)
       tell (row, i + 1, rows->len, user);
     self_test_family (trial, row);

@@ -25,9 +25,6 @@ typedef struct {
 
 typedef struct {
   TdBackprojector base;
-  TdDevice *device;
-  TdBackprojectTask task; /* arrays are not kept */
-  guint launch_tiles;
   Shape shapes[N_SHAPES]; /* those that max_slices can need */
   TdBuffer *bins, *sums;
   TdBuffer *starts, *weights; /* see the kernel */
@@ -84,14 +81,15 @@ static gboolean
 tile_backproject_build (TileProjector *tiles, guint shape, GError **error)
 {
   g_autofree char *vectors = g_strdup_printf ("VECTORS=%u", shape_lanes[shape] / 16);
-  gboolean nearest = tiles->task.interpolation == TD_INTERPOLATION_NEAREST;
+  gboolean nearest = tiles->base.task.interpolation == TD_INTERPOLATION_NEAREST;
   const char *defines[] = { vectors, nearest ? "NEAREST=1" : NULL, NULL };
   const char *source = "backproject-host";
   Shape *to = &tiles->shapes[shape];
 
-  return (to->interleave = td_device_kernel (tiles->device, source, defines, "interleave", error))
+  return (to->interleave
+          = td_device_kernel (tiles->base.device, source, defines, "interleave", error))
          && (to->tiles
-             = td_device_kernel (tiles->device, source, defines, "backproject_tiles", error));
+             = td_device_kernel (tiles->base.device, source, defines, "backproject_tiles", error));
 }
 
 static void
@@ -112,16 +110,14 @@ tile_backproject_update (TdBackprojector *projector, const TdBackprojectTask *ta
   TileProjector *tiles = (TileProjector *) projector;
   guint n = task->n_views;
 
-  if (task->n_columns != tiles->task.n_columns || n != tiles->task.n_views
-      || task->interpolation != tiles->task.interpolation)
+  if (task->n_columns != tiles->base.task.n_columns || n != tiles->base.task.n_views
+      || task->interpolation != tiles->base.task.interpolation)
     return FALSE;
 
   g_autofree gint64 *starts = g_new (gint64, 3 * (gsize) n);
   g_autofree float *weights = g_new (float, n);
-  g_autoptr (TdQueue) queue = td_queue_new (tiles->device, error);
+  g_autoptr (TdQueue) queue = td_queue_new (tiles->base.device, error);
 
-  tiles->task = *task;
-  tiles->task.angles_rad = tiles->task.axis_px = tiles->task.weights = NULL;
   td_backproject_fixed (task, starts);
   for (guint v = 0; v < n; v++)
     weights[v] = (float) (task->scale * (task->weights ? task->weights[v] : 1));
@@ -150,11 +146,12 @@ run_shape (TileProjector *tiles, TdQueue *queue, TdPlace sinograms, TdPlace slic
            GError **error)
 {
   GCancellable *cancellable = tiles->base.cancellable;
-  const TdBackprojectTask *task = &tiles->task;
+  const TdBackprojectTask *task = &tiles->base.task;
   const guint shape = shape_for (n_slices);
   const guint64 from = sinograms.offset / sizeof (float), to = slices.offset / sizeof (float);
   guint tiles_x = (task->nx + TILE - 1) / TILE, n_tiles = tiles_x * ((task->ny + TILE - 1) / TILE);
   guint step = td_host_block_views (task->n_columns, task->n_views, shape_lanes[shape], VIEWS_L2);
+  guint most = launch_tiles (td_device_info (tiles->base.device));
 
   for (guint first = 0; first < task->n_views; first += step) {
     TdTileParams params = {
@@ -179,10 +176,10 @@ run_shape (TileProjector *tiles, TdQueue *queue, TdPlace sinograms, TdPlace slic
                                   TD_ARGS (sinograms.buffer, tiles->weights, tiles->bins, params),
                                   cancellable, error))
       return FALSE;
-    for (guint tile = 0; tile < n_tiles; tile += tiles->launch_tiles) {
+    for (guint tile = 0; tile < n_tiles; tile += most) {
       params.first_tile = tile;
       if (!tile_backproject_launch (
-              queue, tiles->shapes[shape].tiles, MIN (tiles->launch_tiles, n_tiles - tile),
+              queue, tiles->shapes[shape].tiles, MIN (most, n_tiles - tile),
               TD_ARGS (tiles->bins, tiles->starts, tiles->sums, slices.buffer, params), cancellable,
               error))
         return FALSE;
@@ -197,7 +194,7 @@ tile_backproject_run (TdBackprojector *projector, TdQueue *queue, TdPlace sinogr
                       guint n_slices, GError **error)
 {
   TileProjector *tiles = (TileProjector *) projector;
-  const TdBackprojectTask *task = &tiles->task;
+  const TdBackprojectTask *task = &tiles->base.task;
 
   for (guint done = 0; done < n_slices;) {
     guint count = MIN (shape_lanes[shape_for (n_slices - done)], n_slices - done);
@@ -221,16 +218,12 @@ TdBackprojector *
 td_tile_backproject_new (TdDevice *device, const TdBackprojectTask *task, guint max_slices,
                          GError **error)
 {
-  TileProjector *tiles = g_new0 (TileProjector, 1);
+  TileProjector *tiles = td_backprojector_alloc (sizeof *tiles, &tile_ops, device, task);
   const TdDeviceInfo *info = td_device_info (device);
   guint largest = shape_for (max_slices);
   guint64 views = task->n_views;
 
-  tiles->base.ops = &tile_ops;
   tiles->base.description = g_strdup (tile_backproject_description (max_slices));
-  tiles->device = device;
-  tiles->task = *task;
-  tiles->launch_tiles = launch_tiles (info);
   gboolean built = TRUE;
   for (guint shape = SINGLE; built && shape <= largest; shape++)
     built = tile_backproject_build (tiles, shape, error);
@@ -241,7 +234,6 @@ td_tile_backproject_new (TdDevice *device, const TdBackprojectTask *task, guint 
       && (tiles->weights = td_buffer_new (device, views * sizeof (float), error))
       && tile_backproject_update (&tiles->base, task, error))
     return &tiles->base;
-  g_free (tiles->base.description);
-  tile_backproject_free (&tiles->base);
+  td_backprojector_free (&tiles->base);
   return NULL;
 }

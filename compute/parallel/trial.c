@@ -77,15 +77,10 @@ trial_make_buffers (TdTrial *trial, guint32 seed, GError **error)
                          trial->n_slices, trial->task.n_views, trial->task.n_columns);
   for (guint64 i = 0; i < n; i++)
     trial->sinograms[i] = g_rand_int (random) * 0x1p-31 - 1;
-  trial->queue = td_queue_new (trial->device, error);
-  if (!trial->queue)
-    return FALSE;
-  trial->input = td_buffer_new (trial->device, n * sizeof (float), error);
-  if (!trial->input)
-    return FALSE;
-  trial->output = td_buffer_new (
-      trial->device, trial->n_slices * trial_slice_floats (trial) * sizeof (float), error);
-  return trial->output
+  const guint64 bytes = trial->n_slices * trial_slice_floats (trial) * sizeof (float);
+  return (trial->queue = td_queue_new (trial->device, error))
+         && (trial->input = td_buffer_new (trial->device, n * sizeof (float), error))
+         && (trial->output = td_buffer_new (trial->device, bytes, error))
          && td_upload (trial->queue, trial->input, 0, trial->sinograms, n * sizeof (float), error)
          && td_queue_finish (trial->queue, error);
 }
@@ -106,6 +101,18 @@ td_trial_new (TdDevice *device, const TdBackprojectTask *task, guint n_slices, g
     return trial;
   td_trial_free (trial);
   return NULL;
+}
+
+gboolean
+td_trial_serve (TdTrial **trial, TdDevice *device, const TdBackprojectTask *task, guint n_slices,
+                guint32 seed, GError **error)
+{
+  if (*trial && (*trial)->n_slices == n_slices
+      && (*trial)->task.interpolation == task->interpolation
+      && (*trial)->task.precision == task->precision)
+    return TRUE;
+  g_clear_pointer (trial, td_trial_free);
+  return (*trial = td_trial_new (device, task, n_slices, seed, error)) != NULL;
 }
 
 void

@@ -12,6 +12,9 @@ typedef struct TdTrial TdTrial;
 /* Copies @task with its arrays; fills @n_slices sinograms with white noise from @seed. Blocks. */
 TdTrial *td_trial_new (TdDevice *device, const TdBackprojectTask *task, guint n_slices,
                        guint32 seed, GError **error);
+/* The same in place of *@trial, which is kept where it is of that kind already. NULL: none yet. */
+gboolean td_trial_serve (TdTrial **trial, TdDevice *device, const TdBackprojectTask *task,
+                         guint n_slices, guint32 seed, GError **error);
 void td_trial_free (TdTrial *trial);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdTrial, td_trial_free)
 

@@ -294,7 +294,7 @@ make_variants (TdDevice *device, const TdBackprojectFamily *family, const TdBack
   for (guint s = 0; s < n_slices; s++, made++)
     make (device, family, task, &td_backproject_default, slices[s]);
   g_autoptr (GPtrArray) all = extent == TD_COMPILE_CANDIDATES && family->candidates
-                                  ? family->candidates (task, td_device_info (device))
+                                  ? family->candidates (family, task, td_device_info (device))
                                   : NULL;
   for (guint i = 0; all && i < all->len; i++, made++) {
     const TdBackprojectVariant *variant = all->pdata[i];
@@ -330,7 +330,8 @@ td_compile_device_families (TdDevice *device, TdCompileExtent extent)
       for (guint p = TD_PRECISION_SINGLE; p <= TD_PRECISION_HALF_RUN; p++) {
         task.interpolation = i;
         task.precision = p;
-        if (!families[f]->unsupported || !families[f]->unsupported (&task, td_device_info (device)))
+        if (!families[f]->unsupported
+            || !families[f]->unsupported (families[f], &task, td_device_info (device)))
           made += make_variants (device, families[f], &task, extent);
       }
   return made;

@@ -153,7 +153,7 @@ check (const Problem *p, const TdBackprojectFamily *family, TdDevice *device,
   const TdBackprojectTask *task = &p->task;
   const gsize n = (gsize) p->n_slices * task->nx * task->ny;
   const gsize in = (gsize) p->n_slices * task->n_views * task->n_columns * sizeof (float);
-  const double bound = family->error_bound (task, td_device_info (device));
+  const double bound = family->error_bound (family, task, td_device_info (device));
   g_autoptr (GError) error = NULL;
   g_autofree float *slices = g_new (float, n);
   g_autoptr (TdQueue) queue = td_queue_new (device, &error);
@@ -196,7 +196,7 @@ check_family (Problem *p, const TdBackprojectFamily *family, TdDevice *device, L
 
   for (TdPrecision precision = 0; precision <= TD_PRECISION_HALF_RUN; precision++) {
     p->task.precision = precision;
-    if ((!family->unsupported || !family->unsupported (&p->task, info))
+    if ((!family->unsupported || !family->unsupported (family, &p->task, info))
         && (precision == TD_PRECISION_SINGLE || !family->single_only))
       check (p, family, device, NULL, largest);
   }
@@ -266,7 +266,7 @@ test_tiles (gconstpointer id)
   problem_init (&p, &shapes[1], TD_INTERPOLATION_LINEAR, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (defines); i++) {
     TdBackprojectVariant *variant = td_backproject_variant_new ("alu", 1, defines[i]);
-    if (!td_family_alu.unsupported (&p.task, td_device_info (device)))
+    if (!td_family_alu.unsupported (&td_family_alu, &p.task, td_device_info (device)))
       check (&p, &td_family_alu, device, variant, &largest);
     td_backproject_variant_free (variant);
   }
@@ -333,7 +333,7 @@ test_texture (void)
       play_texture (&p.task, p.sinograms[d], slice);
       note (&largest, d, td_interpolation_names[i % 2],
             td_truth_relative_rms (slice, p.truths[d], n),
-            td_family_texture.error_bound (&p.task, td_device_info (host)));
+            td_family_texture.error_bound (&td_family_texture, &p.task, td_device_info (host)));
     }
     problem_clear (&p);
   }
@@ -515,20 +515,20 @@ test_accuracies (void)
   TdConeTask cone_task;
 
   task_init (&task, &large);
-  g_assert_cmpfloat (td_family_alu.error_bound (&task, info), <=,
+  g_assert_cmpfloat (td_family_alu.error_bound (&td_family_alu, &task, info), <=,
                      td_accuracy_limit (TD_ACCURACY_SINGLE));
-  g_assert_cmpfloat (td_family_host.error_bound (&task, info), <=,
+  g_assert_cmpfloat (td_family_host.error_bound (&td_family_host, &task, info), <=,
                      td_accuracy_limit (TD_ACCURACY_SINGLE));
-  g_assert_cmpfloat (td_family_fourier.error_bound (&task, info), <=,
+  g_assert_cmpfloat (td_family_fourier.error_bound (&td_family_fourier, &task, info), <=,
                      td_accuracy_limit (TD_ACCURACY_STANDARD));
   task.precision = TD_PRECISION_HALF_RUN;
-  g_assert_cmpfloat (td_family_alu.error_bound (&task, info), <=,
+  g_assert_cmpfloat (td_family_alu.error_bound (&td_family_alu, &task, info), <=,
                      td_accuracy_limit (TD_ACCURACY_DRAFT));
   td_truth_task_clear (&task);
 
   task_init (&task, &usual);
   task.precision = TD_PRECISION_HALF;
-  g_assert_cmpfloat (td_family_texture.error_bound (&task, info), <=,
+  g_assert_cmpfloat (td_family_texture.error_bound (&td_family_texture, &task, info), <=,
                      td_accuracy_limit (TD_ACCURACY_DRAFT));
   td_truth_task_clear (&task);
 

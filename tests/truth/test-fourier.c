@@ -124,7 +124,8 @@ check_shape (TdDevice *device, const Shape *shape, TdInterpolation interpolation
   td_test_random (sinograms, n, seed);
   g_autofree float *slices = project (device, &task, sinograms, shape->n_slices);
   const double found = error_of (&task, sinograms, slices, shape->n_slices);
-  const double bound = td_family_fourier.error_bound (&task, td_device_info (device));
+  const double bound
+      = td_family_fourier.error_bound (&td_family_fourier, &task, td_device_info (device));
   if (!(found <= bound) || g_test_verbose ())
     g_test_message ("%u columns, %u views, %u slices of %u x %u, centre %g: %.3g, bound %.3g",
                     shape->n_columns, shape->n_views, shape->n_slices, shape->nx, shape->ny,
@@ -159,9 +160,11 @@ test_stated_errors (void)
                              .angles_rad = angles };
   g_autoptr (TdDevice) host = td_device_open ("host", NULL);
 
-  g_assert_cmpfloat (td_family_fourier.error_bound (&task, td_device_info (host)), <, 1.1e-4);
+  g_assert_cmpfloat (
+      td_family_fourier.error_bound (&td_family_fourier, &task, td_device_info (host)), <, 1.1e-4);
   task.precision = TD_PRECISION_HALF;
-  g_assert_cmpfloat (td_family_fourier.error_bound (&task, td_device_info (host)), <, 5e-3);
+  g_assert_cmpfloat (
+      td_family_fourier.error_bound (&td_family_fourier, &task, td_device_info (host)), <, 5e-3);
 }
 
 /* A new centre without a new projector; zeros, constants; the same numbers twice. */

@@ -523,7 +523,7 @@ add_families (const char *id)
   };
 
   for (const TdBackprojectFamily *const *family = td_backproject_families (); *family; family++) {
-    if ((*family)->unsupported (&task, td_device_info (device)))
+    if ((*family)->unsupported (*family, &task, td_device_info (device)))
       continue;
     Case c = { id, (*family)->name, &fields[0] };
     g_autofree char *path = g_strdup_printf ("/half/families/%s-%s", id, (*family)->name);

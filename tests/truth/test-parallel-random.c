@@ -169,9 +169,10 @@ check (Problem *problem, guint64 seed, const char *id, TdDevice *device)
       problem->task.interpolation = way % 2 ? TD_INTERPOLATION_LINEAR : TD_INTERPOLATION_NEAREST;
       problem->task.precision = way / 2;
       if (families[f]->unsupported
-          && families[f]->unsupported (&problem->task, td_device_info (device)))
+          && families[f]->unsupported (families[f], &problem->task, td_device_info (device)))
         continue;
-      const double bound = families[f]->error_bound (&problem->task, td_device_info (device));
+      const double bound
+          = families[f]->error_bound (families[f], &problem->task, td_device_info (device));
       const double found = run (problem, families[f], device, &error);
       /* Bounds hold for what many random bins leave on average; a few pixels may have a little
        * more. */

@@ -128,13 +128,14 @@ check_shape (const Case *test, const Shape *shape, GRand *rand)
     sinograms[i] = (float) g_rand_double_range (rand, -1, 1);
   for (gsize i = 0; i < (gsize) shape->n_slices * shape->nx * shape->ny; i++)
     slices[i] = NAN;
-  if (test->family->unsupported && test->family->unsupported (&task, td_device_info (test->device)))
+  if (test->family->unsupported
+      && test->family->unsupported (test->family, &task, td_device_info (test->device)))
     return;
   project (test, &task, sinograms, slices, shape->n_slices, &error);
   g_assert_no_error (error);
 
   double found = compare (&task, sinograms, slices, shape->n_slices);
-  double bound = test->family->error_bound (&task, td_device_info (test->device));
+  double bound = test->family->error_bound (test->family, &task, td_device_info (test->device));
   if (g_strcmp0 (test->define, "TEXTURED=1") == 0)
     bound = 1e-2; /* u in single, weights as the device's textures have them */
   if (!(found <= bound))
@@ -171,7 +172,7 @@ test_host_is_exact (void)
 
   g_assert_nonnull (family);
   g_assert_cmpstr (family->name, ==, "host");
-  g_assert_cmpfloat (family->error_bound (&task, td_device_info (host)), <, 1e-5);
+  g_assert_cmpfloat (family->error_bound (family, &task, td_device_info (host)), <, 1e-5);
 }
 
 /* A new centre without a new projector gives what a new projector gives. */

@@ -156,7 +156,7 @@ check (TdDevice *device, const TdBackprojectFamily *family, const Case *c, const
   run (device, projector, p, c->n_slices, out);
 
   double off = relative_error (out, p->truth, n);
-  double bound = family->error_bound (&p->task, td_device_info (device));
+  double bound = family->error_bound (family, &p->task, td_device_info (device));
   g_test_message ("%s %s, %s, %s: %.2e of %.2e (%s)", td_device_info (device)->id, family->name,
                   c->name, p->task.interpolation == TD_INTERPOLATION_LINEAR ? "linear" : "nearest",
                   off, bound, projector->description);
@@ -174,10 +174,10 @@ check_all (TdDevice *device, const TdBackprojectFamily *family, const Case *c,
 {
   Problem *p = problem_new (c, interpolation, precision);
 
-  if (!family->unsupported (&p->task, td_device_info (device))) {
+  if (!family->unsupported (family, &p->task, td_device_info (device))) {
     check (device, family, c, p, NULL);
     g_autoptr (GPtrArray) list
-        = variants ? family->candidates (&p->task, td_device_info (device)) : NULL;
+        = variants ? family->candidates (family, &p->task, td_device_info (device)) : NULL;
     for (guint i = 0; list && i < list->len; i++)
       check (device, family, c, p, list->pdata[i]);
   }
@@ -232,14 +232,14 @@ check_update (TdDevice *device, const TdBackprojectFamily *family,
     angles[v] = 0.3 * v;
   before.centre_px += 3.3;
   before.angles_rad = angles;
-  if (!family->unsupported (&before, td_device_info (device))) {
+  if (!family->unsupported (family, &before, td_device_info (device))) {
     g_autoptr (TdBackprojector) projector
         = td_backprojector_new (family, device, &before, variant, 1, &error);
     g_assert_no_error (error);
     if (td_backprojector_update (projector, &p->task, &error)) {
       run (device, projector, p, 1, out);
       g_assert_cmpfloat (relative_error (out, p->truth, n), <=,
-                         family->error_bound (&p->task, td_device_info (device)));
+                         family->error_bound (family, &p->task, td_device_info (device)));
     }
     g_assert_no_error (error);
   }

@@ -152,7 +152,7 @@ test_parallel (void)
       family++;
     g_assert_nonnull (*family);
     cases[i].change (&p, cases[i].value);
-    const char *reason = (*family)->unsupported (&p.task, &p.card);
+    const char *reason = (*family)->unsupported (*family, &p.task, &p.card);
     g_test_message ("%u: %s: %s", i, cases[i].family, reason ? reason : "can");
     g_assert_cmpint (reason != NULL, ==, cases[i].says != NULL);
     if (reason)
@@ -174,11 +174,12 @@ test_texels (void)
 
     p.task.precision = TD_PRECISION_HALF;
     p.card.texels = 1u << cards[i].texel;
-    const guint64 bytes = td_family_hybrid.workspace_bytes (&p.task, &p.card, 2);
+    const guint64 bytes = td_family_hybrid.workspace_bytes (&td_family_hybrid, &p.task, &p.card, 2);
     p.card.texels = ~0u;
     g_assert_cmpuint (bytes, >, 0);
-    g_assert_cmpuint (bytes, ==,
-                      td_family_hybrid.workspace_bytes (&p.task, &p.card, cards[i].slices));
+    g_assert_cmpuint (
+        bytes, ==,
+        td_family_hybrid.workspace_bytes (&td_family_hybrid, &p.task, &p.card, cards[i].slices));
   }
 }
 
@@ -199,8 +200,9 @@ test_fewer_slices (void)
       p.task.n_views = 6000;
       for (guint most = 1, n = 0; most <= 64; most++, n = 0)
         while (++n < most)
-          g_assert_cmpuint (td_family_host.workspace_bytes (&p.task, &p.card, n), <=,
-                            td_family_host.workspace_bytes (&p.task, &p.card, most));
+          g_assert_cmpuint (
+              td_family_host.workspace_bytes (&td_family_host, &p.task, &p.card, n), <=,
+              td_family_host.workspace_bytes (&td_family_host, &p.task, &p.card, most));
     }
 }
 
@@ -441,12 +443,12 @@ test_shape_refused (void)
   const TdBackprojectFamily *alu = td_backproject_family ("alu", NULL);
   Problem p = problem ();
 
-  g_assert_null (alu->unsupported (&p.task, &p.card));
+  g_assert_null (alu->unsupported (alu, &p.task, &p.card));
   p.card.max_group_size = 32;
-  g_assert_nonnull (strstr (alu->unsupported (&p.task, &p.card), "work-groups are too small"));
+  g_assert_nonnull (strstr (alu->unsupported (alu, &p.task, &p.card), "work-groups are too small"));
   p.card.max_group_size = 1024;
   p.task.step = 1e5;
-  g_assert_nonnull (strstr (alu->unsupported (&p.task, &p.card), "pass the local memory"));
+  g_assert_nonnull (strstr (alu->unsupported (alu, &p.task, &p.card), "pass the local memory"));
 }
 
 /* The views ahead, the columns' places and the cached bins, each as many bytes as it has. */

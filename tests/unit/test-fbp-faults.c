@@ -272,7 +272,7 @@ test_another (void)
   td_fbp_task (plan, 40, &task);
   task.most_error = td_accuracy_limit (TD_ACCURACY_STANDARD);
   while ((family = td_backproject_another (family, &task, device, 16, &tried))) {
-    const double bound = family->error_bound (&task, td_device_info (device));
+    const double bound = family->error_bound (family, &task, td_device_info (device));
     g_test_message ("%s: %.2g", family->name, bound);
     exact += bound <= task.most_error;
     g_assert_cmpuint (exact, ==, bound <= task.most_error ? n + 1 : exact);

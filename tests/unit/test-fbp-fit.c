@@ -140,10 +140,11 @@ own_bytes (const TdPlan *plan, const Job *job, guint index)
   TdBackprojectTask task;
 
   td_fbp_task (plan, 0, &task);
-  guint64 bytes = td_preparation_workspace_bytes (plan->recipe.steps, plan->recipe.n_steps,
-                                                  td_scan_facts (plan->scan), rows)
-                  + td_row_filter_workspace_bytes (fbp->n_filtered, fbp->filter_rows)
-                  + fbp->families[index]->workspace_bytes (&task, info, fbp->batch);
+  guint64 bytes
+      = td_preparation_workspace_bytes (plan->recipe.steps, plan->recipe.n_steps,
+                                        td_scan_facts (plan->scan), rows)
+        + td_row_filter_workspace_bytes (fbp->n_filtered, fbp->filter_rows)
+        + fbp->families[index]->workspace_bytes (fbp->families[index], &task, info, fbp->batch);
   if (fbp->keep || fbp->blend) /* filtered rows beside the prepared ones */
     bytes += td_test_floats (slab, job->n_views, fbp->n_filtered);
   if (fbp->direct) /* its own memory is the host's */

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/device/tuner.h"
 #include "compute/parallel/self-test.h"
 #include "compute/parallel/trial.h"
 #include "compute/parallel/tune-store.h"
@@ -325,7 +324,7 @@ check_kinds (TdDevice *host, GPtrArray *rows)
     for (guint p = TD_PRECISION_SINGLE; p <= TD_PRECISION_HALF_RUN; p++) {
       task.interpolation = i;
       task.precision = p;
-      if (family->unsupported && family->unsupported (&task, td_device_info (host)))
+      if (family->unsupported && family->unsupported (family, &task, td_device_info (host)))
         continue;
       for (guint slices = 1; slices <= 4; slices *= 2, n++) {
         guint times = 0;

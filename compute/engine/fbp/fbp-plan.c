@@ -238,10 +238,11 @@ working_set_bytes (const TdPlan *plan, guint index)
   TdBackprojectTask task;
 
   td_fbp_task (plan, 0, &task);
-  guint64 bytes = td_preparation_workspace_bytes (recipe->steps, recipe->n_steps,
-                                                  td_scan_facts (plan->scan), rows)
-                  + td_row_filter_workspace_bytes (fbp->n_filtered, fbp->filter_rows)
-                  + fbp->families[index]->workspace_bytes (&task, info, fbp->batch);
+  guint64 bytes
+      = td_preparation_workspace_bytes (recipe->steps, recipe->n_steps, td_scan_facts (plan->scan),
+                                        rows)
+        + td_row_filter_workspace_bytes (fbp->n_filtered, fbp->filter_rows)
+        + fbp->families[index]->workspace_bytes (fbp->families[index], &task, info, fbp->batch);
   if (td_fbp_filters_apart (fbp))
     bytes += fbp->slab_slices * td_fbp_filtered_bytes (fbp);
   if (fbp->direct)

@@ -567,7 +567,7 @@ fbp_worker_another_family (Worker *worker)
     return FALSE;
   worker->family = family;
   td_job_note_inexact (worker->run->job, family->name,
-                       family->error_bound (&task, td_device_info (worker->device)));
+                       family->error_bound (family, &task, td_device_info (worker->device)));
   return TRUE;
 }
 

@@ -58,7 +58,7 @@ fbp_way_family (const TdPlan *plan, const TdMethod *method, const TdBackprojectT
 
   if (!method->family)
     return td_backproject_choose (plan->recipe.family, task, device, slices, error);
-  const char *reason = method->family->unsupported (task, td_device_info (device));
+  const char *reason = method->family->unsupported (method->family, task, td_device_info (device));
   if (!reason)
     return method->family;
   return td_set_error_null (error, TD_ERROR_INVALID,
@@ -89,7 +89,8 @@ fbp_way_new (const TdPlan *plan, guint index, double most_error, GError **error)
       fbp_way_free (way);
       return NULL;
     }
-    const double bound = way->families[i]->error_bound (&task, td_device_info (device));
+    const double bound
+        = way->families[i]->error_bound (way->families[i], &task, td_device_info (device));
     way->error_bound = MAX (way->error_bound, bound);
     graphics = graphics || td_device_info (device)->kind == TD_DEVICE_GPU;
     single_only = single_only && way->families[i]->single_only;
