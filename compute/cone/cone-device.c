@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The families that run on devices: the same host code, with other defines for the kernels. */
-#include "cone-families.h"
+#include "cone-family.h"
 
 #include <math.h>
 
@@ -26,7 +26,6 @@ typedef struct {
 
 typedef struct {
   TdConeProjector base;
-  TdConeTask task;
   Way way;
   Shape shape;
   guint pack;        /* views a texel */
@@ -127,19 +126,6 @@ arithmetic_unsupported (const TdConeTask *task, TdPrecision precision, const TdD
   return unsupported_anywhere (task, device);
 }
 
-static const char *
-texture_unsupported (const TdConeTask *task, TdPrecision precision, const TdDeviceInfo *device)
-{
-  const char *why = unsupported_anywhere (task, device);
-
-  if (!why)
-    why = unsupported_shape (task);
-  if (!why)
-    why = unsupported_textures (task, device,
-                                precision == TD_PRECISION_SINGLE ? TD_TEXEL_R32F : TD_TEXEL_R16F);
-  return why;
-}
-
 /* Half: four views a texel where the turn allows, single: two (filtered RGBA32F runs at a quarter
    of the rate). */
 static guint
@@ -160,20 +146,33 @@ cone_device_texel (guint pack, gboolean half)
   return half ? TD_TEXEL_RGBA16F : TD_TEXEL_RGBA32F;
 }
 
+/* @turned: of views that lie together in texels. */
 static const char *
-symmetric_unsupported (const TdConeTask *task, TdPrecision precision, const TdDeviceInfo *device)
+unsupported_packed (const TdConeTask *task, TdPrecision precision, const TdDeviceInfo *device,
+                    gboolean turned)
 {
+  const guint pack = turned ? symmetric_pack (task, precision) : 1;
   const char *why = unsupported_anywhere (task, device);
 
   if (!why)
     why = unsupported_shape (task);
-  if (!why && symmetric_pack (task, precision) == 1)
+  if (!why && turned && pack == 1)
     why = N_ ("the views or the volume are not symmetric under half a turn");
-  if (!why)
-    why = unsupported_textures (
-        task, device,
-        cone_device_texel (symmetric_pack (task, precision), precision != TD_PRECISION_SINGLE));
-  return why;
+  return why ? why
+             : unsupported_textures (task, device,
+                                     cone_device_texel (pack, precision != TD_PRECISION_SINGLE));
+}
+
+static const char *
+texture_unsupported (const TdConeTask *task, TdPrecision precision, const TdDeviceInfo *device)
+{
+  return unsupported_packed (task, precision, device, FALSE);
+}
+
+static const char *
+symmetric_unsupported (const TdConeTask *task, TdPrecision precision, const TdDeviceInfo *device)
+{
+  return unsupported_packed (task, precision, device, TRUE);
 }
 
 /* ── Creating ── */
@@ -182,7 +181,7 @@ static guint64
 staging_bytes (const DeviceProjector *self)
 {
   const guint64 rows = self->base.limits.max_rows, views = self->base.limits.max_views;
-  const guint64 columns = self->task.n_columns;
+  const guint64 columns = self->base.task.n_columns;
 
   if (self->way == WAY_COLUMNS)
     return (columns + 2) * rows * views * sizeof (float);
@@ -235,19 +234,12 @@ cone_device_make_memory (DeviceProjector *self, GError **error)
 {
   const guint64 bytes = (guint64) self->base.limits.max_views * MATRIX_FLOATS * sizeof (float);
 
-  self->matrices = td_buffer_new (self->base.device, bytes, error);
-  if (!self->matrices)
-    return FALSE;
-  for (guint i = 0; i < G_N_ELEMENTS (self->tables); i++) {
-    self->tables[i].floats = td_device_host_alloc (self->base.device, bytes, error);
-    if (!self->tables[i].floats)
+  for (guint i = 0; i < G_N_ELEMENTS (self->tables); i++)
+    if (!(self->tables[i].floats = td_device_host_alloc (self->base.device, bytes, error)))
       return FALSE;
-  }
-  if (staging_bytes (self) > 0) {
-    self->staging = td_buffer_new (self->base.device, staging_bytes (self), error);
-    return self->staging != NULL;
-  }
-  return TRUE;
+  return (self->matrices = td_buffer_new (self->base.device, bytes, error))
+         && (staging_bytes (self) == 0
+             || (self->staging = td_buffer_new (self->base.device, staging_bytes (self), error)));
 }
 
 static void
@@ -263,8 +255,6 @@ cone_device_projector_free (TdConeProjector *base)
     if (self->tables[i].floats)
       td_device_host_free (self->base.device, self->tables[i].floats);
   }
-  td_cone_task_clear (&self->task);
-  g_free (self);
 }
 
 /* Whole columns of voxels where the volume has enough slices. The slab does not decide: what a
@@ -308,12 +298,12 @@ take_columns (DeviceProjector *self)
 {
   const guint64 sights = 32 * COLUMNS * LANES; /* bytes the kernel keeps besides */
   const guint64 local = td_device_info (self->base.device)->local_memory_bytes;
-  const double slope = cone_device_steepest (&self->task);
+  const double slope = cone_device_steepest (&self->base.task);
   const guint enough = MAX (1, self->base.limits.max_slices / LANES);
 
-  if (!has_columns (&self->task))
+  if (!has_columns (&self->base.task))
     return FALSE;
-  self->pack = arithmetic_pack (&self->task, self->base.limits.precision);
+  self->pack = arithmetic_pack (&self->base.task, self->base.limits.precision);
   for (self->shape.voxels = MIN (COLUMN_VOXELS, enough); self->shape.voxels > 0;
        self->shape.voxels--) {
     const double rows = slope * (LANES * self->shape.voxels - 1) + 8;
@@ -344,8 +334,9 @@ texture_shape (guint pack, guint max_slices)
 }
 
 static void
-choose_way (DeviceProjector *self, const TdConeFamily *family)
+choose_way (DeviceProjector *self)
 {
+  const TdConeFamily *family = self->base.family;
   const TdDeviceInfo *info = td_device_info (self->base.device);
 
   self->pack = 1;
@@ -357,7 +348,7 @@ choose_way (DeviceProjector *self, const TdConeFamily *family)
     self->shape.voxels = 1;
     /* The RTK way uses textures where the device has them. */
     self->textures
-        = !info->texture_slow && !unsupported_textures (&self->task, info, TD_TEXEL_R32F);
+        = !info->texture_slow && !unsupported_textures (&self->base.task, info, TD_TEXEL_R32F);
   } else if (family == &td_cone_family_arithmetic) {
     self->way = take_columns (self) ? WAY_COLUMNS : WAY_THIN;
     if (self->way == WAY_THIN)
@@ -366,30 +357,23 @@ choose_way (DeviceProjector *self, const TdConeFamily *family)
     self->way = WAY_TEXTURE;
     self->textures = TRUE;
     if (family == &td_cone_family_symmetric)
-      self->pack = symmetric_pack (&self->task, self->base.limits.precision);
+      self->pack = symmetric_pack (&self->base.task, self->base.limits.precision);
     self->shape = texture_shape (self->pack, self->base.limits.max_slices);
   }
 }
 
-static TdConeProjector *
-cone_device_create (const TdConeFamily *family, TdDevice *device, const TdConeTask *task,
-                    const TdConeLimits *limits, GError **error)
+static gboolean
+cone_device_create (TdConeProjector *base, GError **error)
 {
-  DeviceProjector *self = g_new0 (DeviceProjector, 1);
+  DeviceProjector *self = (DeviceProjector *) base;
 
-  self->base.device = device;
-  td_cone_task_copy (&self->task, task);
-  self->base.limits = *limits;
-  self->half = limits->precision != TD_PRECISION_SINGLE;
-  self->u_middle = floor (task->n_columns / 2.0);
-  self->v_middle = floor (task->n_rows / 2.0);
-  choose_way (self, family);
-  if (!build_kernel (self, error) || (staging_bytes (self) > 0 && !build_pack_kernel (self, error))
-      || !cone_device_make_memory (self, error)) {
-    cone_device_projector_free (&self->base);
-    return NULL;
-  }
-  return &self->base;
+  self->half = base->limits.precision != TD_PRECISION_SINGLE;
+  self->u_middle = floor (base->task.n_columns / 2.0);
+  self->v_middle = floor (base->task.n_rows / 2.0);
+  choose_way (self);
+  return build_kernel (self, error)
+         && (staging_bytes (self) == 0 || build_pack_kernel (self, error))
+         && cone_device_make_memory (self, error);
 }
 
 static guint64
@@ -401,12 +385,6 @@ cone_device_workspace_bytes (const TdConeTask *task, const TdConeLimits *limits,
   const guint64 padded
       = ((guint64) task->n_columns + 2) * (limits->max_rows + 3) * limits->max_views;
   return 2 * padded * sizeof (float) + (guint64) limits->max_views * MATRIX_FLOATS * sizeof (float);
-}
-
-static guint
-one_view (const TdConeTask *task, TdPrecision precision)
-{
-  return 1;
 }
 
 /* ── Adding a batch ── */
@@ -424,7 +402,7 @@ cone_device_scale (const DeviceProjector *self)
 static void
 cone_device_fill_table (const DeviceProjector *self, const guint *views, guint n, float *table)
 {
-  const TdConeTask *task = &self->task;
+  const TdConeTask *task = &self->base.task;
 
   for (guint i = 0; i < n; i++) {
     const double *m = task->matrices + 12 * (gsize) views[i];
@@ -472,7 +450,7 @@ static gboolean
 cone_device_pack (DeviceProjector *self, TdQueue *queue, TdBuffer *projections, guint n_rows,
                   guint n_layers, GError **error)
 {
-  const guint n_columns = self->task.n_columns, high = texel_rows (self, n_rows);
+  const guint n_columns = self->base.task.n_columns, high = texel_rows (self, n_rows);
   const TdConePack params = {
     .n_columns = (int) n_columns,
     .n_rows = (int) n_rows,
@@ -508,7 +486,7 @@ fill_texture (DeviceProjector *self, TdQueue *queue, TdBuffer *projections, guin
   if (!self->texture) {
     const TdTextureSpec spec = {
       .texel = cone_device_texel (self->pack, self->half),
-      .width = self->task.n_columns,
+      .width = self->base.task.n_columns,
       .height = n_rows,
       .layers = self->base.limits.max_views / self->pack,
       .linear = TRUE,
@@ -565,7 +543,7 @@ static gboolean
 cone_device_project (DeviceProjector *self, TdQueue *queue, const TdConeBatch *batch,
                      const TdConeSlab *slab, GError **error)
 {
-  const TdConeTask *task = &self->task;
+  const TdConeTask *task = &self->base.task;
   const double texel_centre = self->textures ? 0.5 : 0;
   const TdConeProject params = {
     .nx = (int) task->nx,
@@ -628,6 +606,7 @@ cone_device_add (TdConeProjector *base, TdQueue *queue, const TdConeBatch *batch
     .title = its_title,                                                                            \
     .textures = its_textures,                                                                      \
     .unsupported = its_unsupported,                                                                \
+    .bytes = sizeof (DeviceProjector),                                                             \
     .create = cone_device_create,                                                                  \
     .add = cone_device_add,                                                                        \
     .free = cone_device_projector_free,                                                            \
@@ -637,9 +616,9 @@ cone_device_add (TdConeProjector *base, TdQueue *queue, const TdConeBatch *batch
   }
 
 FAMILY (td_cone_family_standard, "standard", "One voxel a thread (RTK's way)", FALSE,
-        standard_unsupported, one_view, NULL);
+        standard_unsupported, td_cone_one_view, NULL);
 FAMILY (td_cone_family_texture, "texture", "Layered textures, voxels along z in registers", TRUE,
-        texture_unsupported, one_view, NULL);
+        texture_unsupported, td_cone_one_view, NULL);
 FAMILY (td_cone_family_arithmetic, "arithmetic", "Loads and arithmetic, columns of voxels", FALSE,
         arithmetic_unsupported, arithmetic_pack, arithmetic_slices);
 FAMILY (td_cone_family_symmetric, "turned", "Views turned by 180 or 90 degrees in one texel", TRUE,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cone-families.h"
+#include "cone-family.h"
 
 #include "dataset/message.h"
 
@@ -14,6 +14,12 @@ const TdConeFamily *const *
 td_cone_families (void)
 {
   return families;
+}
+
+guint
+td_cone_one_view (const TdConeTask *task, TdPrecision precision)
+{
+  return 1;
 }
 
 const TdConeFamily *
@@ -103,15 +109,16 @@ TdConeProjector *
 td_cone_projector_new (const TdConeFamily *family, TdDevice *device, const TdConeTask *task,
                        const TdConeLimits *limits, GError **error)
 {
-  TdConeProjector *projector = family->create (family, device, task, limits, error);
+  g_autoptr (TdConeProjector) projector = g_malloc0 (family->bytes);
 
-  if (!projector)
-    return NULL;
   projector->family = family;
   projector->device = td_device_ref (device);
+  td_cone_task_copy (&projector->task, task);
   projector->limits = *limits;
   projector->symmetric_views = family->symmetric_views (task, limits->precision);
-  return projector;
+  if (family->create && !family->create (projector, error))
+    return NULL;
+  return g_steal_pointer (&projector);
 }
 
 gboolean
@@ -136,9 +143,11 @@ td_cone_projector_free (TdConeProjector *projector)
 {
   if (!projector)
     return;
-  TdDevice *device = projector->device;
-  projector->family->free (projector);
-  td_device_unref (device);
+  if (projector->family->free)
+    projector->family->free (projector);
+  td_cone_task_clear (&projector->task);
+  td_device_unref (projector->device);
+  g_free (projector);
 }
 
 static gboolean

@@ -45,12 +45,13 @@ struct TdConeFamily {
   /* NULL if it can do the task, else why not (static string). */
   const char *(*unsupported) (const TdConeTask *task, TdPrecision precision,
                               const TdDeviceInfo *device);
-  TdConeProjector *(*create) (const TdConeFamily *family, TdDevice *device, const TdConeTask *task,
-                              const TdConeLimits *limits, GError **error);
+  gsize bytes; /* of a projector, whose first member is TdConeProjector; the rest is 0 */
+  /* Builds and allocates what add needs; NULL: nothing. free follows where it fails. */
+  gboolean (*create) (TdConeProjector *projector, GError **error);
   /* Enqueues; see td_cone_projector_add(), which has checked the arguments. */
   gboolean (*add) (TdConeProjector *projector, TdQueue *queue, const TdConeBatch *batch,
                    const TdConeSlab *slab, GCancellable *cancellable, GError **error);
-  void (*free) (TdConeProjector *projector);
+  void (*free) (TdConeProjector *projector); /* what create made; NULL: nothing */
   /* Device memory besides the projections and the volume given to add. */
   guint64 (*workspace_bytes) (const TdConeTask *task, const TdConeLimits *limits,
                               const TdDeviceInfo *device);
@@ -63,11 +64,20 @@ struct TdConeFamily {
 struct TdConeProjector {
   const TdConeFamily *family;
   TdDevice *device;
+  TdConeTask task;
   TdConeLimits limits;
   guint symmetric_views;
 };
 
-/* NULL-terminated, in the order in which auto considers them. */
+extern const TdConeFamily td_cone_family_host;     /* host pointers, vector instructions */
+extern const TdConeFamily td_cone_family_standard; /* one voxel a thread, any geometry: RTK's way */
+extern const TdConeFamily
+    td_cone_family_texture; /* layered textures, voxels along z in registers */
+extern const TdConeFamily td_cone_family_arithmetic; /* the same with loads and arithmetic */
+extern const TdConeFamily td_cone_family_symmetric; /* views 180 or 90 degrees apart in one texel */
+/* symmetric_views of families without symmetry: 1. */
+guint td_cone_one_view (const TdConeTask *task, TdPrecision precision);
+/* All of them, NULL-terminated, in the order in which auto considers them. */
 const TdConeFamily *const *td_cone_families (void);
 /* NULL with @error: none is called so. */
 const TdConeFamily *td_cone_family (const char *name, GError **error);

@@ -6,93 +6,6 @@
 #include "cone-rectify.h"
 #include "kernels/params.h"
 
-/* ── Rectified rows ── */
-
-/* Resamples prepared rows to a task's rectified detector. */
-typedef struct {
-  TdDevice *device;
-  TdConeRectifyRows params; /* but for the rows */
-  TdBuffer *forms;          /* [view or 1][TD_CONE_RECTIFY_FORM] */
-  TdKernel *kernel;
-} ConeResample;
-
-static void
-cone_resample_free (ConeResample *self)
-{
-  if (!self)
-    return;
-  td_buffer_free (self->forms);
-  td_device_unref (self->device);
-  g_free (self);
-}
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (ConeResample, cone_resample_free)
-
-static TdBuffer *
-upload_forms (TdDevice *device, const TdConeTask *task, GError **error)
-{
-  const guint64 bytes = (guint64) task->tilted.n * TD_CONE_RECTIFY_FORM * sizeof (float);
-  g_autofree float *forms = g_malloc (bytes);
-  g_autoptr (TdQueue) queue = td_queue_new (device, error);
-  g_autoptr (TdBuffer) buffer = queue ? td_buffer_new (device, bytes, error) : NULL;
-
-  for (guint view = 0; view < task->tilted.n; view++) {
-    double form[TD_CONE_RECTIFY_FORM];
-    td_cone_rectify_form (task, view, form);
-    for (guint i = 0; i < TD_CONE_RECTIFY_FORM; i++)
-      forms[(gsize) view * TD_CONE_RECTIFY_FORM + i] = (float) form[i];
-  }
-  if (!buffer || !td_upload (queue, buffer, 0, forms, bytes, error)
-      || !td_queue_finish (queue, error))
-    return NULL;
-  return g_steal_pointer (&buffer);
-}
-
-/* Copies what it needs of @task, which td_cone_task_rectify() made. Blocks. */
-static ConeResample *
-cone_resample_new (TdDevice *device, const TdConeTask *task, GError **error)
-{
-  g_autoptr (ConeResample) self = g_new0 (ConeResample, 1);
-  const TdConeTilted *tilted = &task->tilted;
-
-  self->device = td_device_ref (device);
-  self->params = (TdConeRectifyRows) {
-    .n_columns = (int) task->n_measured,
-    .n_views = (int) task->n_views,
-    .from_columns = (int) tilted->n_columns,
-    .columns = td_device_info (device)->host_pointers ? (int) task->n_measured : 1,
-    .form_stride = tilted->n == 1 ? 0 : TD_CONE_RECTIFY_FORM,
-    .u_middle = (float) ((task->n_measured - 1) / 2.0),
-    .v_middle = (float) ((task->n_rows - 1) / 2.0),
-    .from_u = (float) ((tilted->n_columns - 1) / 2.0),
-    .from_v = (float) ((tilted->n_rows - 1) / 2.0),
-  };
-  self->forms = upload_forms (device, task, error);
-  self->kernel
-      = self->forms ? td_device_kernel (device, "cone-rectify", NULL, "cone_rectify", error) : NULL;
-  return self->kernel ? g_steal_pointer (&self) : NULL;
-}
-
-/* Enqueues. @from: float [row][view][column], the detector's rows @given, at least those of
-   td_cone_rectify_rows(). @to: rectified rows @rows, n_measured wide. */
-static gboolean
-cone_resample_run (ConeResample *self, TdQueue *queue, TdBuffer *from, TdRowRange given,
-                   TdBuffer *to, TdRowRange rows, GError **error)
-{
-  TdConeRectifyRows params = self->params;
-  const guint items = (guint) (params.n_columns / params.columns), wide = MIN (items, 64);
-  const guint local[3] = { wide, 1, 1 };
-  const guint groups[3] = { (items + wide - 1) / wide, (guint) params.n_views, rows.count };
-
-  params.n_rows = (int) rows.count;
-  params.row0 = (int) rows.first;
-  params.from_rows = (int) given.count;
-  params.from_row0 = (int) given.first;
-  return td_launch (queue, self->kernel, groups, local, TD_ARGS (from, to, self->forms, params),
-                    error);
-}
-
-/* ── The filter ── */
-
 struct TdConeFilter {
   TdDevice *device;
   guint n_columns, n_wide, shift; /* measured, filtered, and where the former lie */
@@ -104,9 +17,14 @@ struct TdConeFilter {
   TdBuffer *wide;      /* filtered rows that are wider than the measured; NULL: in place */
   TdKernel *kernel;
   TdRowFilter *ramp;
-  ConeResample *resample; /* NULL: rows are the task's as they come */
-  TdBuffer *rectified;    /* rows between it and the ramp */
+  /* Of a task whose detector is rectified. */
+  TdBuffer *rectified;       /* rows on it; NULL: they are the task's as they come */
+  TdConeRectifyRows rectify; /* but for the rows */
+  TdBuffer *forms;           /* [view or 1][TD_CONE_RECTIFY_FORM] */
+  TdKernel *rectify_kernel;
 };
+
+/* ── Tables ── */
 
 /* The quadratic form of cone.h moved to the detector's middle: large coordinates would cancel in
    single precision. */
@@ -125,14 +43,30 @@ centred_cosine (const double matrix[12], double u, double v, float out[6])
 }
 
 static TdBuffer *
-upload_table (TdDevice *device, TdQueue *queue, const float *table, guint64 count, GError **error)
+upload_table (TdDevice *device, const float *table, guint64 count, GError **error)
 {
   g_autoptr (TdBuffer) buffer = td_buffer_new (device, count * sizeof *table, error);
+  g_autoptr (TdQueue) queue = buffer ? td_queue_new (device, error) : NULL;
 
-  if (!buffer || !td_upload (queue, buffer, 0, table, count * sizeof *table, error)
+  if (!queue || !td_upload (queue, buffer, 0, table, count * sizeof *table, error)
       || !td_queue_finish (queue, error))
     return NULL;
   return g_steal_pointer (&buffer);
+}
+
+static TdBuffer *
+upload_forms (TdDevice *device, const TdConeTask *task, GError **error)
+{
+  const guint64 count = (guint64) task->tilted.n * TD_CONE_RECTIFY_FORM;
+  g_autofree float *forms = g_new (float, count);
+
+  for (guint view = 0; view < task->tilted.n; view++) {
+    double form[TD_CONE_RECTIFY_FORM];
+    td_cone_rectify_form (task, view, form);
+    for (guint i = 0; i < TD_CONE_RECTIFY_FORM; i++)
+      forms[(gsize) view * TD_CONE_RECTIFY_FORM + i] = (float) form[i];
+  }
+  return upload_table (device, forms, count, error);
 }
 
 /* Weights [view][column], the same for all rows. */
@@ -192,20 +126,39 @@ cone_filter_make_tables (TdConeFilter *filter, const TdConeTask *task, const TdG
                          const double *angles_rad, GError **error)
 {
   g_autofree float *cosine = g_new (float, 6 * (gsize) task->n_views);
-  g_autoptr (TdQueue) queue = td_queue_new (filter->device, error);
   guint64 count;
 
-  if (!queue)
-    return FALSE;
   for (guint view = 0; view < task->n_views; view++)
     centred_cosine (task->matrices + 12 * (gsize) view, filter->u_middle + filter->shift,
                     filter->v_middle, cosine + 6 * (gsize) view);
   g_autofree float *redundancy = make_redundancy (filter, task, geometry, angles_rad, &count);
-  filter->cosine = upload_table (filter->device, queue, cosine, 6 * (guint64) task->n_views, error);
-  if (!filter->cosine)
-    return FALSE;
-  filter->redundancy = upload_table (filter->device, queue, redundancy, count, error);
-  return filter->redundancy != NULL;
+  filter->cosine = upload_table (filter->device, cosine, 6 * (guint64) task->n_views, error);
+  return filter->cosine
+         && (filter->redundancy = upload_table (filter->device, redundancy, count, error));
+}
+
+/* For tasks that td_cone_task_rectify() made. */
+static gboolean
+make_rectify (TdConeFilter *filter, const TdConeTask *task, guint64 lines, GError **error)
+{
+  const TdConeTilted *tilted = &task->tilted;
+
+  filter->rectify = (TdConeRectifyRows) {
+    .n_columns = (int) task->n_measured,
+    .n_views = (int) task->n_views,
+    .from_columns = (int) tilted->n_columns,
+    .columns = td_device_info (filter->device)->host_pointers ? (int) task->n_measured : 1,
+    .form_stride = tilted->n == 1 ? 0 : TD_CONE_RECTIFY_FORM,
+    .u_middle = (float) filter->u_middle,
+    .v_middle = (float) filter->v_middle,
+    .from_u = (float) ((tilted->n_columns - 1) / 2.0),
+    .from_v = (float) ((tilted->n_rows - 1) / 2.0),
+  };
+  return (filter->forms = upload_forms (filter->device, task, error))
+         && (filter->rectify_kernel
+             = td_device_kernel (filter->device, "cone-rectify", NULL, "cone_rectify", error))
+         && (filter->rectified
+             = td_buffer_new (filter->device, lines * filter->n_columns * sizeof (float), error));
 }
 
 TdConeFilter *
@@ -242,19 +195,12 @@ td_cone_filter_new (TdDevice *device, const TdConeTask *task, const TdGeometry *
                                     filter->rows_at_once * task->n_views, error);
   if (!filter->ramp || !td_row_filter_set (filter->ramp, spec, error))
     return NULL;
-  if (task->tilted.n_rows > 0) {
-    filter->resample = cone_resample_new (device, task, error);
-    filter->rectified
-        = filter->resample
-              ? td_buffer_new (device, lines * filter->n_columns * sizeof (float), error)
-              : NULL;
-    if (!filter->rectified)
-      return NULL;
-  } else if (filter->n_wide > filter->n_columns) {
-    filter->wide = td_buffer_new (device, lines * filter->n_wide * sizeof (float), error);
-    if (!filter->wide)
-      return NULL;
-  }
+  if (task->tilted.n_rows > 0
+          ? !make_rectify (filter, task, lines, error)
+          : filter->n_wide > filter->n_columns
+                && !(filter->wide
+                     = td_buffer_new (device, lines * filter->n_wide * sizeof (float), error)))
+    return NULL;
   return g_steal_pointer (&filter);
 }
 
@@ -267,11 +213,29 @@ td_cone_filter_set_views (TdConeFilter *filter, const TdConeTask *task, const Td
   g_clear_pointer (&filter->redundancy, td_buffer_free);
   if (!cone_filter_make_tables (filter, task, geometry, angles_rad, error))
     return FALSE;
-  if (!filter->resample || task->tilted.n == 1)
+  if (!filter->rectified || task->tilted.n == 1)
     return TRUE;
-  td_buffer_free (filter->resample->forms);
-  filter->resample->forms = upload_forms (filter->device, task, error);
-  return filter->resample->forms != NULL;
+  td_buffer_free (filter->forms);
+  return (filter->forms = upload_forms (filter->device, task, error)) != NULL;
+}
+
+/* Enqueues. @from: float [row][view][column], the detector's rows @given, at least those of
+   td_cone_rectify_rows(). To rectified rows @rows, n_measured wide. */
+static gboolean
+run_rectify (TdConeFilter *filter, TdQueue *queue, TdBuffer *from, TdRowRange given,
+             TdRowRange rows, GError **error)
+{
+  TdConeRectifyRows params = filter->rectify;
+  const guint items = (guint) (params.n_columns / params.columns), wide = MIN (items, 64);
+  const guint local[3] = { wide, 1, 1 };
+  const guint groups[3] = { (items + wide - 1) / wide, (guint) params.n_views, rows.count };
+
+  params.n_rows = (int) rows.count;
+  params.row0 = (int) rows.first;
+  params.from_rows = (int) given.count;
+  params.from_row0 = (int) given.first;
+  return td_launch (queue, filter->rectify_kernel, groups, local,
+                    TD_ARGS (from, filter->rectified, filter->forms, params), error);
 }
 
 static gboolean
@@ -317,7 +281,7 @@ gboolean
 td_cone_filter_run (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, TdRowRange which,
                     GError **error)
 {
-  g_return_val_if_fail (!filter->resample, FALSE);
+  g_return_val_if_fail (!filter->rectified, FALSE);
   if (!run_weights (filter, queue, rows, which, error)
       || !run_ramp (filter, queue, rows, filter->wide ? filter->wide : rows, which.count, error))
     return FALSE;
@@ -331,8 +295,8 @@ gboolean
 td_cone_filter_run_rectified (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows,
                               TdRowRange given, TdRowRange which, GError **error)
 {
-  g_return_val_if_fail (filter->resample, FALSE);
-  return cone_resample_run (filter->resample, queue, rows, given, filter->rectified, which, error)
+  g_return_val_if_fail (filter->rectified, FALSE);
+  return run_rectify (filter, queue, rows, given, which, error)
          && run_weights (filter, queue, filter->rectified, which, error)
          && run_ramp (filter, queue, filter->rectified, rows, which.count, error);
 }
@@ -359,7 +323,7 @@ td_cone_filter_free (TdConeFilter *filter)
   td_buffer_free (filter->redundancy);
   td_buffer_free (filter->wide);
   td_buffer_free (filter->rectified);
-  cone_resample_free (filter->resample);
+  td_buffer_free (filter->forms);
   td_device_unref (filter->device);
   g_free (filter);
 }

@@ -7,18 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "cone-families.h"
-
 const TdConeFuncs *
 td_cone_funcs (void)
 {
-  switch (td_host_isa ()) {
-#ifdef __x86_64__
-  case TD_ISA_AVX512: return &td_cone_funcs_avx512;
-  case TD_ISA_AVX2: return &td_cone_funcs_avx2;
-#endif
-  default: return &td_cone_funcs_plain;
-  }
+  return TD_HOST_PICK (td_cone_funcs);
 }
 
 /* ── Upright geometries ── */
@@ -151,7 +143,6 @@ cone_host_aim (TdConeUpright *batch, const guint *numbers)
 
 typedef struct {
   TdConeProjector base;
-  TdConeTask task;
   float *views; /* of the batch, as the kernel wants them, for the next band; NULL */
 } HostProjector;
 
@@ -182,7 +173,7 @@ static gboolean
 cone_host_add_upright (HostProjector *self, const TdConeBatch *given, const TdConeSlab *slab,
                        GCancellable *cancellable, GError **error)
 {
-  const TdConeTask *task = &self->task;
+  const TdConeTask *task = &self->base.task;
   const float *projections = td_buffer_map (given->projections);
   Work work = { .funcs = td_cone_funcs (),
                 .batch = { .task = task,
@@ -264,7 +255,7 @@ static gboolean
 cone_host_add_general (HostProjector *self, const TdConeBatch *given, const TdConeSlab *slab,
                        GCancellable *cancellable, GError **error)
 {
-  const TdConeTask *task = &self->task;
+  const TdConeTask *task = &self->base.task;
   const float *projections = td_buffer_map (given->projections);
   General work = { .band = cone_host_band (task, slab),
                    .funcs = td_cone_funcs (),
@@ -309,38 +300,23 @@ cone_host_unsupported (const TdConeTask *task, TdPrecision precision, const TdDe
   return NULL;
 }
 
-static TdConeProjector *
-cone_host_create (const TdConeFamily *family, TdDevice *device, const TdConeTask *task,
-                  const TdConeLimits *limits, GError **error)
-{
-  HostProjector *self = g_new0 (HostProjector, 1);
-
-  td_cone_task_copy (&self->task, task);
-  return &self->base;
-}
-
 /* The way is chosen for the volume, since slabs of a few slices must come out as those of many. */
 static gboolean
 cone_host_add (TdConeProjector *base, TdQueue *queue, const TdConeBatch *batch,
                const TdConeSlab *slab, GCancellable *cancellable, GError **error)
 {
-  HostProjector *self = (HostProjector *) base;
-  const TdConeTask *task = &self->task;
+  const TdConeTask *task = &base->task;
   const gboolean upright = task->nz > td_cone_funcs ()->rows_up_to && fast_path_fits (task);
 
   return td_queue_finish (queue, error)
-         && (upright ? cone_host_add_upright : cone_host_add_general) (self, batch, slab,
-                                                                       cancellable, error);
+         && (upright ? cone_host_add_upright : cone_host_add_general) (
+             (HostProjector *) base, batch, slab, cancellable, error);
 }
 
 static void
 cone_host_free (TdConeProjector *base)
 {
-  HostProjector *self = (HostProjector *) base;
-
-  td_cone_task_clear (&self->task);
-  g_free (self->views);
-  g_free (self);
+  g_free (((HostProjector *) base)->views);
 }
 
 static guint64
@@ -355,20 +331,14 @@ cone_host_workspace_bytes (const TdConeTask *task, const TdConeLimits *limits,
             + column * (task->n_columns + 2) * views);
 }
 
-static guint
-one_view (const TdConeTask *task, TdPrecision precision)
-{
-  return 1;
-}
-
 const TdConeFamily td_cone_family_host = {
   .name = "host",
   .title = "CPU vectors along z",
   .bands = TRUE,
   .unsupported = cone_host_unsupported,
-  .create = cone_host_create,
+  .bytes = sizeof (HostProjector),
   .add = cone_host_add,
   .free = cone_host_free,
   .workspace_bytes = cone_host_workspace_bytes,
-  .symmetric_views = one_view,
+  .symmetric_views = td_cone_one_view,
 };

@@ -42,20 +42,14 @@ static gboolean
 cone_task_fill_matrices (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad,
                          GError **error)
 {
-  for (guint view = 0; view < task->n_views; view++) {
-    double *matrix = task->matrices + 12 * (gsize) view;
-
-    if (geometry->view_matrices)
-      memcpy (matrix, geometry->view_matrices + 12 * (gsize) view, 12 * sizeof *matrix);
-    else
-      td_cone_matrix (geometry, angles_rad[view], task->n_columns, task->n_rows, matrix);
-    if (!td_cone_matrix_normalise (matrix))
+  for (guint view = 0; view < task->n_views; view++)
+    if (!td_cone_view_matrix (geometry, angles_rad, view, task->n_columns, task->n_rows,
+                              task->matrices + 12 * (gsize) view))
       return td_set_error (
           error, TD_ERROR_BAD_FILE,
           "The projection matrix of view %u puts the rotation axis into the source's plane; "
           "check the geometry file.",
           view);
-  }
   return TRUE;
 }
 

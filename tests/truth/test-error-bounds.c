@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/cone/cone-families.h"
+#include "compute/cone/cone-family.h"
 #include "compute/filter.h"
 #include "compute/parallel/families.h"
 #include "dataset/phantom.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/cone/cone-families.h"
+#include "compute/cone/cone-family.h"
 #include "compute/cone/cone-filter.h"
 #include "compute/cone/cone-host.h"
 #include "compute/cone/cone-rectify.h"
@@ -650,7 +650,7 @@ download_more (TdQueue *queue, void *host, TdBuffer *from, guint64 offset, guint
   float *values = host;
 
   if (!exact_ops->download (queue, host, from, offset, bytes, error)
-      || !exact_ops->queue_finish (queue, error))
+      || !td_queue_finish (queue, error))
     return FALSE;
   for (gsize i = 0; i < bytes / sizeof *values; i++)
     values[i] *= 1.25f;
