@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "row-filter-host.h"
 #include "compute/device/host-fft.h"
-#include "compute/device/host-scratch.h"
 #include "compute/device/host.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "axis-quality.h"
 #include "axis-search.h"
 #include "axis-slices.h"
-#include "compute/device/host-scratch.h"
+#include "compute/device/host-fft.h"
 #include "compute/device/host.h"
 
 /**

@@ -6,7 +6,6 @@
 
 #include "compute/device/device.h"
 #include "compute/device/host-fft.h"
-#include "compute/device/host-scratch.h"
 #include "compute/device/host.h"
 
 #define ROWS_A_PIECE 16

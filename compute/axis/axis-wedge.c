@@ -6,7 +6,6 @@
 
 #include "axis-search.h"
 #include "compute/device/host-fft.h"
-#include "compute/device/host-scratch.h"
 #include "compute/device/host.h"
 
 /* Transforms that one thread does at a time: neighbouring columns share cache lines. */

@@ -76,8 +76,9 @@ static const char *const driver_names[] = { TD_CU_FUNCTIONS (NAME) };
 static const char *const cufft_names[] = { TD_CUFFT_FUNCTIONS (NAME) };
 
 static gboolean
-load_driver (TdCuDriver *driver, GError **error)
+load_driver (gpointer table, GError **error)
 {
+  TdCuDriver *driver = table;
   const char *const names[] = { "libcuda.so.1", NULL };
   const char *text = NULL, *name = NULL;
   void *library = td_cuda_open_library (names, NULL);
@@ -105,50 +106,52 @@ load_driver (TdCuDriver *driver, GError **error)
   return TRUE;
 }
 
-const TdCuDriver *
-td_cu_driver (GError **error)
-{
-  static GMutex lock;
-  static TdCuDriver driver;
-  static gboolean tried, loaded;
-  static GError *reason;
-
-  g_mutex_lock (&lock);
-  if (!tried)
-    loaded = load_driver (&driver, &reason);
-  tried = TRUE;
-  g_mutex_unlock (&lock);
-  if (!loaded && error)
-    *error = g_error_copy (reason);
-  return loaded ? &driver : NULL;
-}
-
 static gboolean
-load_cufft (TdCufft *cufft, GError **error)
+load_cufft (gpointer table, GError **error)
 {
   const char *const names[] = { "libcufft.so.12", "libcufft.so.11", "libcufft.so.10", NULL };
   void *library = td_cuda_open_library (names, error);
 
   if (!library)
     return td_prefix_error (error, "no Fourier transforms through CUDA: ");
-  return td_cuda_load_symbols (library, cufft_names, (void **) cufft, G_N_ELEMENTS (cufft_names),
-                               error);
+  return td_cuda_load_symbols (library, cufft_names, table, G_N_ELEMENTS (cufft_names), error);
+}
+
+typedef struct {
+  GMutex lock;
+  gboolean tried, loaded;
+  GError *reason;
+} Once;
+
+/* @table, which the first call has filled; NULL: that failed. */
+static gpointer
+load_once (Once *once, gpointer table, gboolean (*load) (gpointer table, GError **error),
+           GError **error)
+{
+  g_mutex_lock (&once->lock);
+  if (!once->tried)
+    once->loaded = load (table, &once->reason);
+  once->tried = TRUE;
+  g_mutex_unlock (&once->lock);
+  if (!once->loaded && error)
+    *error = g_error_copy (once->reason);
+  return once->loaded ? table : NULL;
+}
+
+const TdCuDriver *
+td_cu_driver (GError **error)
+{
+  static TdCuDriver driver;
+  static Once once;
+
+  return load_once (&once, &driver, load_driver, error);
 }
 
 const TdCufft *
 td_cufft (GError **error)
 {
-  static GMutex lock;
   static TdCufft cufft;
-  static gboolean tried, loaded;
-  static GError *reason;
+  static Once once;
 
-  g_mutex_lock (&lock);
-  if (!tried)
-    loaded = load_cufft (&cufft, &reason);
-  tried = TRUE;
-  g_mutex_unlock (&lock);
-  if (!loaded && error)
-    *error = g_error_copy (reason);
-  return loaded ? &cufft : NULL;
+  return load_once (&once, &cufft, load_cufft, error);
 }

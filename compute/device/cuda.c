@@ -160,9 +160,9 @@ static gboolean
 cuda_buffer_new (TdBuffer *base, GError **error)
 {
   CudaBuffer *buffer = (CudaBuffer *) base;
-  CudaDevice *device = cuda_of (base->device);
 
-  return cuda_do (device, memory_alloc (&buffer->pointer, base->bytes), "allocate memory", error);
+  return cuda_do (cuda_of (base->device), memory_alloc (&buffer->pointer, base->bytes),
+                  "allocate memory", error);
 }
 
 static void
@@ -285,10 +285,9 @@ static gboolean
 cuda_queue_new (TdQueue *base, gboolean urgent, GError **error)
 {
   CudaQueue *queue = (CudaQueue *) base;
-  CudaDevice *device = cuda_of (base->device);
 
   /* Non-blocking: the legacy default stream of other code in the process does not serialise us. */
-  return cuda_do (device,
+  return cuda_do (cuda_of (base->device),
                   stream_new (&queue->stream, TD_CU_STREAM_NON_BLOCKING, urgent ? URGENT : 0),
                   "make a queue", error);
 }
@@ -302,9 +301,8 @@ cuda_queue_free (TdQueue *queue)
 static gboolean
 cuda_queue_finish (TdQueue *queue, GError **error)
 {
-  CudaDevice *device = cuda_of (queue->device);
-
-  return cuda_do (device, stream_sync (stream_of (queue)), "finish its work", error);
+  return cuda_do (cuda_of (queue->device), stream_sync (stream_of (queue)), "finish its work",
+                  error);
 }
 
 /* ── Transfers ── */
@@ -313,9 +311,8 @@ static gboolean
 cuda_upload (TdQueue *queue, TdBuffer *to, guint64 offset, const void *host, guint64 bytes,
              GError **error)
 {
-  CudaDevice *device = cuda_of (queue->device);
-
-  return cuda_do (device, upload (cuda_address (to, offset), host, bytes, stream_of (queue)),
+  return cuda_do (cuda_of (queue->device),
+                  upload (cuda_address (to, offset), host, bytes, stream_of (queue)),
                   "copy to the card", error);
 }
 
@@ -323,9 +320,8 @@ static gboolean
 cuda_download (TdQueue *queue, void *host, TdBuffer *from, guint64 offset, guint64 bytes,
                GError **error)
 {
-  CudaDevice *device = cuda_of (queue->device);
-
-  return cuda_do (device, download (host, cuda_address (from, offset), bytes, stream_of (queue)),
+  return cuda_do (cuda_of (queue->device),
+                  download (host, cuda_address (from, offset), bytes, stream_of (queue)),
                   "copy from the card", error);
 }
 
@@ -333,9 +329,7 @@ static gboolean
 cuda_copy (TdQueue *queue, TdBuffer *to, guint64 to_offset, TdBuffer *from, guint64 from_offset,
            guint64 bytes, GError **error)
 {
-  CudaDevice *device = cuda_of (queue->device);
-
-  return cuda_do (device,
+  return cuda_do (cuda_of (queue->device),
                   copy (cuda_address (to, to_offset), cuda_address (from, from_offset), bytes,
                         stream_of (queue)),
                   "copy within the card", error);
@@ -344,10 +338,9 @@ cuda_copy (TdQueue *queue, TdBuffer *to, guint64 to_offset, TdBuffer *from, guin
 static gboolean
 cuda_fill_zero (TdQueue *queue, TdBuffer *to, guint64 offset, guint64 bytes, GError **error)
 {
-  CudaDevice *device = cuda_of (queue->device);
-
-  return cuda_do (device, fill (cuda_address (to, offset), 0, bytes, stream_of (queue)),
-                  "clear memory", error);
+  return cuda_do (cuda_of (queue->device),
+                  fill (cuda_address (to, offset), 0, bytes, stream_of (queue)), "clear memory",
+                  error);
 }
 
 /* ── Events ── */
@@ -372,18 +365,16 @@ cuda_event_record (TdQueue *queue, TdEvent *base, GError **error)
 static gboolean
 cuda_event_wait (TdQueue *queue, TdEvent *event, GError **error)
 {
-  CudaDevice *device = cuda_of (queue->device);
-
-  return cuda_do (device, stream_wait (stream_of (queue), ((CudaEvent *) event)->event, 0),
+  return cuda_do (cuda_of (queue->device),
+                  stream_wait (stream_of (queue), ((CudaEvent *) event)->event, 0),
                   "wait for an event", error);
 }
 
 static gboolean
 cuda_event_sync (TdEvent *event, GError **error)
 {
-  CudaDevice *device = cuda_of (event->device);
-
-  return cuda_do (device, event_sync (((CudaEvent *) event)->event), "finish its work", error);
+  return cuda_do (cuda_of (event->device), event_sync (((CudaEvent *) event)->event),
+                  "finish its work", error);
 }
 
 static gboolean
@@ -410,12 +401,6 @@ cuda_event_free (TdEvent *event)
 /* ── Textures ── */
 
 static gboolean
-is_half (TdTexel texel)
-{
-  return texel == TD_TEXEL_R16F || texel == TD_TEXEL_RG16F || texel == TD_TEXEL_RGBA16F;
-}
-
-static gboolean
 cuda_texture_make (CudaTexture *self, GError **error)
 {
   CudaDevice *device = cuda_of (self->base.device);
@@ -424,7 +409,7 @@ cuda_texture_make (CudaTexture *self, GError **error)
     .width = spec->width,
     .height = spec->height,
     .depth = spec->layers,
-    .format = is_half (spec->texel) ? TD_CU_FORMAT_HALF : TD_CU_FORMAT_FLOAT,
+    .format = spec->texel >= TD_TEXEL_R16F ? TD_CU_FORMAT_HALF : TD_CU_FORMAT_FLOAT,
     .channels = td_texel_channels (spec->texel),
     .flags = spec->layers ? TD_CU_ARRAY_LAYERED : 0,
   };
@@ -460,11 +445,8 @@ cuda_texture_free (TdTexture *base)
   CudaTexture *texture = (CudaTexture *) base;
   CudaDevice *device = cuda_of (base->device);
 
-  if (cuda_enter (device, NULL)) {
-    device->cu->texture_free (texture->texture);
-    device->cu->array_free (texture->array);
-    cuda_leave (device, TRUE);
-  }
+  cuda_undo (device, texture_free (texture->texture));
+  cuda_undo (device, array_free (texture->array));
 }
 
 static gboolean

@@ -17,13 +17,9 @@
 #define MAX_TEXT ((gsize) 1 << 20)
 #define VENDORS "/etc/OpenCL/vendors"
 
-typedef struct {
-  char *api, *reason;
-} Verdict;
-
 static GMutex lock; /* all below */
 static gboolean anew;
-static GArray *verdicts; /* Verdict */
+static GHashTable *verdicts; /* of an API: what is wrong with its driver, or NULL */
 
 /* ── The child ── */
 
@@ -188,22 +184,12 @@ td_device_probe_anew (void)
 const char *
 td_device_probe (const char *api)
 {
-  const char *reason = NULL;
-  gboolean known = FALSE;
-
   g_mutex_lock (&lock);
   if (!verdicts)
-    verdicts = g_array_new (FALSE, FALSE, sizeof (Verdict));
-  for (guint i = 0; i < verdicts->len && !known; i++) {
-    const Verdict *verdict = &g_array_index (verdicts, Verdict, i);
-    known = strcmp (verdict->api, api) == 0;
-    reason = known ? verdict->reason : NULL;
-  }
-  if (!known && td_helper_exists ()) {
-    const Verdict verdict = { g_strdup (api), device_probe_ask (api) };
-    g_array_append_val (verdicts, verdict);
-    reason = verdict.reason;
-  }
+    verdicts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  if (!g_hash_table_contains (verdicts, api) && td_helper_exists ())
+    g_hash_table_insert (verdicts, g_strdup (api), device_probe_ask (api));
+  const char *reason = g_hash_table_lookup (verdicts, api);
   g_mutex_unlock (&lock);
   return reason;
 }

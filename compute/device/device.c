@@ -106,6 +106,36 @@ td_device_info (TdDevice *device)
   return &device->hardware->info;
 }
 
+/* ── After an error ── */
+
+TdReaction
+td_device_reaction (const GError *error)
+{
+  if (!error || error->domain != TD_ERROR)
+    return TD_REACTION_GIVE_UP;
+  switch ((TdErrorCode) error->code) {
+  case TD_ERROR_DEVICE_MEMORY: return TD_REACTION_RETRY_SMALLER;
+  case TD_ERROR_DEVICE_BUILD: return TD_REACTION_ANOTHER_KERNEL;
+  case TD_ERROR_DEVICE_TIMEOUT: return TD_REACTION_SMALLER_LAUNCHES;
+  /* A wrong call or a wrong result says nothing about the other devices. */
+  case TD_ERROR_DEVICE_BUG:
+  case TD_ERROR_DEVICE_LOST: return TD_REACTION_RETIRE;
+  default: return TD_REACTION_GIVE_UP;
+  }
+}
+
+gboolean
+td_device_may_retry (const GError *error)
+{
+  return td_device_reaction (error) < TD_REACTION_RETIRE;
+}
+
+gboolean
+td_device_others_can (const GError *error)
+{
+  return td_device_reaction (error) != TD_REACTION_GIVE_UP;
+}
+
 /* ── Memory ── */
 
 guint64
@@ -332,11 +362,10 @@ td_texture_write (TdQueue *queue, TdTexture *to, guint64 layers, TdBuffer *from,
   guint64 all = MAX (to->spec.layers, 1);
   guint64 bytes = texture_bytes (&to->spec) / all * layers;
 
-  if (!layers || layers > all || offset > from->bytes || bytes > from->bytes - offset) {
-    td_set_error (error, TD_ERROR_DEVICE_BUG,
-                  "%" PRIu64 " layers are outside the texture or its buffer", layers);
-    return device_failed (device, error);
-  }
+  if (!layers || layers > all || offset > from->bytes || bytes > from->bytes - offset)
+    return td_set_error (error, TD_ERROR_DEVICE_BUG,
+                         "%" PRIu64 " layers are outside the texture or its buffer", layers)
+           || device_failed (device, error);
   return device->ops->texture_write (queue, to, layers, from, offset, error)
          || device_failed (device, error);
 }
@@ -348,7 +377,7 @@ device_queue_new (TdDevice *device, gboolean urgent, GError **error)
 {
   device = device->hardware;
   TdQueue *queue = device_object_new (device, device->ops->sizes.queue);
-  if (device->ops->queue_new (queue, urgent, error))
+  if (!device->ops->queue_new || device->ops->queue_new (queue, urgent, error))
     return queue;
   device_object_free (queue);
   return device_failed_null (device, error);
@@ -379,7 +408,10 @@ td_queue_free (TdQueue *queue)
 gboolean
 td_queue_finish (TdQueue *queue, GError **error)
 {
-  return queue->device->ops->queue_finish (queue, error) || device_failed (queue->device, error);
+  const TdDeviceOps *ops = queue->device->ops;
+
+  return !ops->queue_finish || ops->queue_finish (queue, error)
+         || device_failed (queue->device, error);
 }
 
 /* ── Transfers ── */
@@ -390,31 +422,29 @@ range_check (TdQueue *queue, const char *what, TdBuffer *buffer, guint64 offset,
 {
   if (buffer->device == queue->device && offset <= buffer->bytes && bytes <= buffer->bytes - offset)
     return TRUE;
-  td_set_error (error, TD_ERROR_DEVICE_BUG,
-                "%p of %" PRIu64 " bytes at %" PRIu64 " is outside a buffer of %" PRIu64
-                " bytes or of another device",
-                td_message_unpack (what), bytes, offset, buffer->bytes);
-  return device_failed (queue->device, error);
+  return td_set_error (error, TD_ERROR_DEVICE_BUG,
+                       "%p of %" PRIu64 " bytes at %" PRIu64 " is outside a buffer of %" PRIu64
+                       " bytes or of another device",
+                       td_message_unpack (what), bytes, offset, buffer->bytes)
+         || device_failed (queue->device, error);
 }
 
 gboolean
 td_upload (TdQueue *queue, TdBuffer *to, guint64 offset, const void *host, guint64 bytes,
            GError **error)
 {
-  if (!range_check (queue, N_ ("upload"), to, offset, bytes, error))
-    return FALSE;
-  return !bytes || queue->device->ops->upload (queue, to, offset, host, bytes, error)
-         || device_failed (queue->device, error);
+  return range_check (queue, N_ ("upload"), to, offset, bytes, error)
+         && (!bytes || queue->device->ops->upload (queue, to, offset, host, bytes, error)
+             || device_failed (queue->device, error));
 }
 
 gboolean
 td_download (TdQueue *queue, void *host, TdBuffer *from, guint64 offset, guint64 bytes,
              GError **error)
 {
-  if (!range_check (queue, N_ ("download"), from, offset, bytes, error))
-    return FALSE;
-  return !bytes || queue->device->ops->download (queue, host, from, offset, bytes, error)
-         || device_failed (queue->device, error);
+  return range_check (queue, N_ ("download"), from, offset, bytes, error)
+         && (!bytes || queue->device->ops->download (queue, host, from, offset, bytes, error)
+             || device_failed (queue->device, error));
 }
 
 gboolean
@@ -424,10 +454,9 @@ td_copy (TdQueue *queue, TdBuffer *to, guint64 to_offset, TdBuffer *from, guint6
   if (!range_check (queue, N_ ("copy"), to, to_offset, bytes, error)
       || !range_check (queue, N_ ("copy"), from, from_offset, bytes, error))
     return FALSE;
-  if (to == from && to_offset < from_offset + bytes && from_offset < to_offset + bytes && bytes) {
-    td_set_error (error, TD_ERROR_DEVICE_BUG, "copy between overlapping ranges");
-    return device_failed (queue->device, error);
-  }
+  if (to == from && to_offset < from_offset + bytes && from_offset < to_offset + bytes && bytes)
+    return td_set_error (error, TD_ERROR_DEVICE_BUG, "copy between overlapping ranges")
+           || device_failed (queue->device, error);
   return !bytes || queue->device->ops->copy (queue, to, to_offset, from, from_offset, bytes, error)
          || device_failed (queue->device, error);
 }
@@ -435,10 +464,9 @@ td_copy (TdQueue *queue, TdBuffer *to, guint64 to_offset, TdBuffer *from, guint6
 gboolean
 td_fill_zero (TdQueue *queue, TdBuffer *to, guint64 offset, guint64 bytes, GError **error)
 {
-  if (!range_check (queue, N_ ("fill"), to, offset, bytes, error))
-    return FALSE;
-  return !bytes || queue->device->ops->fill_zero (queue, to, offset, bytes, error)
-         || device_failed (queue->device, error);
+  return range_check (queue, N_ ("fill"), to, offset, bytes, error)
+         && (!bytes || queue->device->ops->fill_zero (queue, to, offset, bytes, error)
+             || device_failed (queue->device, error));
 }
 
 /* ── Events ── */
@@ -468,18 +496,18 @@ td_event_free (TdEvent *event)
 gboolean
 td_event_wait (TdQueue *queue, TdEvent *event, GError **error)
 {
-  if (event->device != queue->device) {
-    td_set_error (error, TD_ERROR_DEVICE_BUG, "wait for an event of another device");
-    return device_failed (queue->device, error);
-  }
-  return queue->device->ops->event_wait (queue, event, error)
+  if (event->device != queue->device)
+    return td_set_error (error, TD_ERROR_DEVICE_BUG, "wait for an event of another device")
+           || device_failed (queue->device, error);
+  return !queue->device->ops->event_wait || queue->device->ops->event_wait (queue, event, error)
          || device_failed (queue->device, error);
 }
 
 gboolean
 td_event_sync (TdEvent *event, GError **error)
 {
-  return event->device->ops->event_sync (event, error) || device_failed (event->device, error);
+  return !event->device->ops->event_sync || event->device->ops->event_sync (event, error)
+         || device_failed (event->device, error);
 }
 
 gboolean
@@ -558,10 +586,9 @@ td_fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, gboolean inverse, GError
 
   if (!range_check (queue, N_ ("FFT"), data, 0, bytes, error))
     return FALSE;
-  if (fft->device != queue->device) {
-    td_set_error (error, TD_ERROR_DEVICE_BUG, "FFT of another device");
-    return device_failed (queue->device, error);
-  }
+  if (fft->device != queue->device)
+    return td_set_error (error, TD_ERROR_DEVICE_BUG, "FFT of another device")
+           || device_failed (queue->device, error);
   return queue->device->ops->fft_run (queue, fft, data, inverse, error)
          || device_failed (queue->device, error);
 }
@@ -751,13 +778,12 @@ td_launch (TdQueue *queue, TdKernel *kernel, const guint groups[3], const guint 
                           ? N_ ("a program of another device")
                           : launch_fault (queue, groups, local, args, n_args);
 
-  if (fault) {
-    td_set_error (error, TD_ERROR_DEVICE_BUG,
-                  "%s: launch of %u × %u × %u groups of %u × %u × %u with %p", kernel->name,
-                  groups[0], groups[1], groups[2], local[0], local[1], local[2],
-                  td_message_unpack (fault));
-    return device_failed (device, error);
-  }
+  if (fault)
+    return td_set_error (error, TD_ERROR_DEVICE_BUG,
+                         "%s: launch of %u × %u × %u groups of %u × %u × %u with %p", kernel->name,
+                         groups[0], groups[1], groups[2], local[0], local[1], local[2],
+                         td_message_unpack (fault))
+           || device_failed (device, error);
   return device->ops->launch (queue, kernel, groups, local, args, n_args, error)
          || device_failed (device, error);
 }

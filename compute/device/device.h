@@ -15,7 +15,7 @@
  * that enqueues returns at once, unless its comment says "blocks".
  *
  * Errors: this contract classes them once, as TD_ERROR_DEVICE_MEMORY, _BUILD, _LOST, _TIMEOUT or
- * _BUG; device-reaction.h says what follows. An error of enqueued work surfaces at the latest at
+ * _BUG; td_device_reaction() says what follows. An error of enqueued work surfaces at the latest at
  * td_queue_finish().
  */
 typedef struct TdDevice TdDevice;
@@ -159,7 +159,8 @@ typedef struct TdDeviceOps {
   void (*host_free) (TdDevice *device, void *memory);
 
   /* Queues run in order; two queues run beside each other. finish blocks. @urgent: its work goes
-     before that of others, as far as both compete for the device and the device can tell. */
+     before that of others, as far as both compete for the device and the device can tell. Where
+     calls do their work at once, new, finish, event_wait and event_sync may be NULL. */
   gboolean (*queue_new) (TdQueue *queue, gboolean urgent, GError **error);
   void (*queue_free) (TdQueue *queue);
   gboolean (*queue_finish) (TdQueue *queue, GError **error);
@@ -377,3 +378,24 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdQueue, td_queue_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdTexture, td_texture_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdEvent, td_event_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdFft, td_fft_free)
+
+/* ── After an error ── */
+
+/**
+ * The program's one policy after an error of work on a device. Every method asks it, so that the
+ * same failure has the same consequence everywhere.
+ */
+typedef enum {
+  TD_REACTION_RETRY_SMALLER,    /* out of memory: the same device with smaller pieces */
+  TD_REACTION_ANOTHER_KERNEL,   /* a kernel does not build: the same device with another family */
+  TD_REACTION_SMALLER_LAUNCHES, /* a watchdog: the same device with less work a launch */
+  TD_REACTION_RETIRE,  /* the device is lost or wrong: the other devices take over its work */
+  TD_REACTION_GIVE_UP, /* the error is not the device's: every device would fail the same way */
+} TdReaction;
+
+/* @error: (nullable): NULL is TD_REACTION_GIVE_UP. */
+TdReaction td_device_reaction (const GError *error);
+/* The device that failed may try again, with something changed. */
+gboolean td_device_may_retry (const GError *error);
+/* Another device may do what this one could not. */
+gboolean td_device_others_can (const GError *error);

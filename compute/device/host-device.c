@@ -105,19 +105,7 @@ host_device_host_free (TdDevice *device, void *memory)
   free (memory);
 }
 
-/* ── Queues ── */
-
-static gboolean
-queue_new (TdQueue *queue, gboolean urgent, GError **error)
-{
-  return TRUE;
-}
-
-static gboolean
-queue_finish (TdQueue *queue, GError **error)
-{
-  return TRUE;
-}
+/* ── Transfers ── */
 
 static guint8 *
 host_device_at (TdBuffer *buffer, guint64 offset)
@@ -169,18 +157,6 @@ event_record (TdQueue *queue, TdEvent *event, GError **error)
 }
 
 static gboolean
-event_wait (TdQueue *queue, TdEvent *event, GError **error)
-{
-  return TRUE;
-}
-
-static gboolean
-event_sync (TdEvent *event, GError **error)
-{
-  return TRUE;
-}
-
-static gboolean
 event_elapsed (TdEvent *from, TdEvent *to, double *seconds, GError **error)
 {
   *seconds = ((HostEvent *) to)->seconds - ((HostEvent *) from)->seconds;
@@ -210,23 +186,11 @@ typedef struct {
   guint x_pieces; /* more than 1 only with single rows */
 } Launch;
 
-static const TdHostSource *
-host_program_sources (void)
-{
-#if defined(__x86_64__)
-  if (td_host_isa () == TD_ISA_AVX512)
-    return td_host_sources_avx512;
-  if (td_host_isa () == TD_ISA_AVX2)
-    return td_host_sources_avx2;
-#endif
-  return td_host_sources_plain;
-}
-
 static gboolean
 host_program_build (TdProgram *program, const char *name, const char *source,
                     const char *const *defines, GError **error)
 {
-  const TdHostSource *found = host_program_sources ();
+  const TdHostSource *found = *TD_HOST_PICK (td_host_sources);
 
   while (found->source && !g_str_equal (found->source, name))
     found++;
@@ -386,8 +350,6 @@ static const TdDeviceOps host_ops = {
   .buffer_map = host_device_buffer_map,
   .host_alloc = host_device_host_alloc,
   .host_free = host_device_host_free,
-  .queue_new = queue_new,
-  .queue_finish = queue_finish,
   .upload = host_device_upload,
   .download = host_device_download,
   .copy = host_device_copy,
@@ -396,8 +358,6 @@ static const TdDeviceOps host_ops = {
   .kernel_new = host_kernel_new,
   .launch = host_launch,
   .event_record = event_record,
-  .event_wait = event_wait,
-  .event_sync = event_sync,
   .event_elapsed = event_elapsed,
   .fft_new = host_fft_new,
   .fft_run = host_fft_run,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "host-fft.h"
 
-#include "host-scratch.h"
 #include "host.h"
 
 #include <fcntl.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "dataset/text-file.h"
+#include "dataset/unit.h"
 
 #define PLANNER_BYTES ((gsize) 8 << 20)
 
@@ -212,14 +212,6 @@ td_fftw_even (double *values, guint period, guint count)
 
 /* ── Batches and two dimensions ── */
 
-#define COLUMNS_AT_ONCE 8 /* a cache line of complex floats */
-
-struct TdHostFft {
-  guint n[2], batch;
-  fftwf_plan rows, columns; /* columns: 2-D only */
-  TdHostScratch *scratch;   /* of a row, or of some columns */
-};
-
 typedef struct {
   const TdHostFft *fft;
   fftwf_complex *data;
@@ -227,20 +219,14 @@ typedef struct {
   guint64 lines, lines_a_piece;
 } Run;
 
-/* From column to column: lines stay aligned, on different cache sets. */
-static gsize
-host_fft_pitch (gsize ny)
-{
-  return (ny + 15) / 8 * 8;
-}
-
 TdHostFft *
 td_host_fft_make (TdFftKind kind, const guint n[2], guint batch, GError **error)
 {
   TdHostFft *self = g_atomic_rc_box_new0 (TdHostFft);
   const gsize line
       = sizeof (fftwf_complex)
-        * MAX ((gsize) n[0], COLUMNS_AT_ONCE * host_fft_pitch (kind == TD_FFT_C2C_2D ? n[1] : 1));
+        * MAX ((gsize) n[0],
+               TD_HOST_FFT_COLUMNS * td_host_fft_pitch (kind == TD_FFT_C2C_2D ? n[1] : 1));
 
   self->n[0] = n[0];
   self->n[1] = kind == TD_FFT_C2C_2D ? n[1] : 1;
@@ -312,10 +298,10 @@ host_fft_run_columns (guint index, gpointer data)
 {
   const Run *run = data;
   guint nx = run->fft->n[0], ny = run->fft->n[1];
-  guint strips = (nx + COLUMNS_AT_ONCE - 1) / COLUMNS_AT_ONCE;
-  guint x0 = index % strips * COLUMNS_AT_ONCE, width = MIN (COLUMNS_AT_ONCE, nx - x0);
+  guint strips = (nx + TD_HOST_FFT_COLUMNS - 1) / TD_HOST_FFT_COLUMNS;
+  guint x0 = index % strips * TD_HOST_FFT_COLUMNS, width = MIN (TD_HOST_FFT_COLUMNS, nx - x0);
   fftwf_complex *image = run->data + (guint64) (index / strips) * nx * ny + x0;
-  const gsize pitch = host_fft_pitch (ny);
+  const gsize pitch = td_host_fft_pitch (ny);
   const TdHostPieces pieces = td_host_scratch_take (run->fft->scratch);
   fftwf_complex *from = pieces.from, *to = pieces.to;
 
@@ -335,7 +321,7 @@ void
 td_host_fft_execute (const TdHostFft *self, void *data, gboolean inverse)
 {
   Run run = { .fft = self, .data = data, .inverse = inverse };
-  guint strips = (self->n[0] + COLUMNS_AT_ONCE - 1) / COLUMNS_AT_ONCE;
+  guint strips = (self->n[0] + TD_HOST_FFT_COLUMNS - 1) / TD_HOST_FFT_COLUMNS;
 
   run.lines = (guint64) self->n[1] * self->batch;
   run.lines_a_piece = CLAMP (run.lines / (4 * td_host_threads ()), 1, MAX (1, 65536 / self->n[0]));
@@ -343,4 +329,74 @@ td_host_fft_execute (const TdHostFft *self, void *data, gboolean inverse)
                    &run);
   if (self->columns)
     td_parallel_for (strips * self->batch, host_fft_run_columns, &run);
+}
+
+/* ── Scratch ── */
+
+#define ALIGNMENT 64 /* of the second piece; the first is as FFTW aligns it */
+
+struct TdHostScratch {
+  GMutex lock;
+  GCond given;
+  guint n, n_free;
+  gsize step;      /* bytes from the first piece to the second */
+  gpointer *pairs; /* [n], the first n_free of them free */
+};
+
+TdHostScratch *
+td_host_scratch_new (gsize from, gsize to, GError **error)
+{
+  TdHostScratch *scratch = g_new0 (TdHostScratch, 1);
+
+  g_mutex_init (&scratch->lock);
+  g_cond_init (&scratch->given);
+  scratch->n = td_host_threads ();
+  scratch->step = (from + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  scratch->pairs = g_new0 (gpointer, scratch->n);
+  for (; scratch->n_free < scratch->n; scratch->n_free++) {
+    scratch->pairs[scratch->n_free] = fftwf_malloc (MAX (scratch->step + to, 1));
+    if (scratch->pairs[scratch->n_free])
+      continue;
+    g_autofree char *size = td_memory_text ((guint64) (scratch->step + to) * scratch->n);
+    td_set_error (error, TD_ERROR_DEVICE_MEMORY,
+                  "The system gives this program's threads no %s to work in; close other programs, "
+                  "or bin the scan ({bin=2})",
+                  size);
+    td_host_scratch_free (scratch);
+    return NULL;
+  }
+  return scratch;
+}
+
+TdHostPieces
+td_host_scratch_take (TdHostScratch *scratch)
+{
+  g_mutex_lock (&scratch->lock);
+  while (scratch->n_free == 0)
+    g_cond_wait (&scratch->given, &scratch->lock);
+  char *from = scratch->pairs[--scratch->n_free];
+  g_mutex_unlock (&scratch->lock);
+  return (TdHostPieces) { from, from + scratch->step };
+}
+
+void
+td_host_scratch_give (TdHostScratch *scratch, const TdHostPieces *pieces)
+{
+  g_mutex_lock (&scratch->lock);
+  scratch->pairs[scratch->n_free++] = pieces->from;
+  g_cond_signal (&scratch->given);
+  g_mutex_unlock (&scratch->lock);
+}
+
+void
+td_host_scratch_free (TdHostScratch *scratch)
+{
+  if (!scratch)
+    return;
+  for (guint i = 0; i < scratch->n_free; i++)
+    fftwf_free (scratch->pairs[i]);
+  g_free (scratch->pairs);
+  g_mutex_clear (&scratch->lock);
+  g_cond_clear (&scratch->given);
+  g_free (scratch);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "centre.h"
 
-#include "compute/device/device-reaction.h"
+#include "compute/device/device.h"
 #include "engine-private.h"
 #include "found-axes.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "compute/device/host-scratch.h"
+#include "compute/device/host-fft.h"
 #include "compute/device/host.h"
 #include "dataset/error.h"
 #include "dataset/file-bytes.h"

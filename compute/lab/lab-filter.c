@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "compute/device/host-fft.h"
-#include "compute/device/host-scratch.h"
 #include "dataset/error.h"
 
 struct TdLabFilter {

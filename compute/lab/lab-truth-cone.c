@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/device/host-scratch.h"
+#include "compute/device/host-fft.h"
 #include "compute/device/host.h"
 #include "compute/engine/fdk/fdk.h"
 #include "compute/row-filter-host.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "compute/device/host-fft.h"
-#include "compute/device/host-scratch.h"
 #include "compute/device/host.h"
 #include "compute/engine/fbp/fbp.h"
 #include "compute/engine/fdk/fdk.h"

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "compute/device/host-scratch.h"
+#include "compute/device/host-fft.h"
 #include "compute/device/host.h"
 #include "dataset/error.h"
 #include "dataset/scan-view.h"

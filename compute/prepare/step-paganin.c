@@ -6,7 +6,6 @@
 #include "paganin.h"
 #include "steps.h"
 #include "compute/device/host-fft.h"
-#include "compute/device/host-scratch.h"
 #include "compute/device/host.h"
 #include "dataset/error.h"
 

@@ -91,13 +91,15 @@ faulty_buffer_new (TdBuffer *buffer, GError **error)
 static gboolean
 faulty_queue_new (TdQueue *queue, gboolean urgent, GError **error)
 {
-  return call_due (NULL, 0) ? fail (error) : sound->queue_new (queue, urgent, error);
+  return call_due (NULL, 0) ? fail (error)
+                            : !sound->queue_new || sound->queue_new (queue, urgent, error);
 }
 
 static gboolean
 faulty_queue_finish (TdQueue *queue, GError **error)
 {
-  return call_due (NULL, 0) ? fail (error) : sound->queue_finish (queue, error);
+  return call_due (NULL, 0) ? fail (error)
+                            : !sound->queue_finish || sound->queue_finish (queue, error);
 }
 
 static gboolean
@@ -123,13 +125,14 @@ faulty_event_record (TdQueue *queue, TdEvent *event, GError **error)
 static gboolean
 faulty_event_wait (TdQueue *queue, TdEvent *event, GError **error)
 {
-  return call_due (NULL, 0) ? fail (error) : sound->event_wait (queue, event, error);
+  return call_due (NULL, 0) ? fail (error)
+                            : !sound->event_wait || sound->event_wait (queue, event, error);
 }
 
 static gboolean
 faulty_event_sync (TdEvent *event, GError **error)
 {
-  return call_due (NULL, 0) ? fail (error) : sound->event_sync (event, error);
+  return call_due (NULL, 0) ? fail (error) : !sound->event_sync || sound->event_sync (event, error);
 }
 
 static gboolean

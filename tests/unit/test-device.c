@@ -2,9 +2,8 @@
 /* The host and every device of every API found here keep the device contract
    (compute/device/device.h). Its programs and FFTs are tested in test-device-program.c and
    test-device-fft.c. */
-#include "compute/device/device-reaction.h"
 #include "compute/device/device-check.h"
-#include "compute/device/host-scratch.h"
+#include "compute/device/host-fft.h"
 #include "compute/device/host.h"
 #include "kernels/params.h"
 #include "test-folder.h"

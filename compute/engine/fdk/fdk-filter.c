@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "compute/device/device-reaction.h"
 #include "compute/device/host.h"
 #include "fdk-run.h"
 

@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "compute/device/device-reaction.h"
 #include "compute/device/host.h"
 #include "dataset/file-bytes.h"
 #include "dataset/scan-spool.h"

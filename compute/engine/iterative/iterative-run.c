@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/device/device-reaction.h"
 #include "compute/device/host.h"
 #include "compute/prepare/prepared-rows.h"
 #include "compute/engine/cone-scan.h"
