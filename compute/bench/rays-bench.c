@@ -78,7 +78,7 @@ rays_bench_weigh (Bench *bench, GError **error)
 
   return td_rays_fill_ones (bench->rays, n_views, bench->lines, error)
          && td_rays_back (bench->rays, bench->lines, (TdRayViews) { 0, n_views }, bench->weights,
-                          bench->spec->cancellable, error)
+                          error)
          && td_queue_finish (td_rays_queue (bench->rays), error);
 }
 
@@ -89,7 +89,7 @@ bench_init (Bench *bench, TdDevice *device, guint size, guint n_views, GError **
     return FALSE;
   const guint64 bytes = td_rays_projection_bytes (&bench->task, n_views);
 
-  return (bench->rays = td_rays_new (device, &bench->task, NULL, error))
+  return (bench->rays = td_rays_new (device, &bench->task, NULL, bench->spec->cancellable, error))
          && (bench->volume = td_rays_volume_new (bench->rays, error))
          && (bench->measured = td_rays_projections_new (bench->rays, n_views, error))
          && (bench->lines = td_rays_projections_new (bench->rays, n_views, error))
@@ -102,7 +102,7 @@ bench_init (Bench *bench, TdDevice *device, guint size, guint n_views, GError **
          && rays_bench_weigh (bench, error)
          && rays_bench_fill (bench, bench->measured, bytes, error)
          && td_rays_back (bench->rays, bench->measured, (TdRayViews) { 0, n_views }, bench->volume,
-                          bench->spec->cancellable, error);
+                          error);
 }
 
 /* ── Time ── */
@@ -115,21 +115,18 @@ rays_bench_act (Bench *bench, guint what, GError **error)
   const TdRayMeasured measured = { bench->measured, 0 };
   const TdRayMissing missing = { bench->lines, bench->squares };
   const TdRayVariation variation = { 0.01, FALSE };
-  GCancellable *cancellable = bench->spec->cancellable;
 
   switch (what) {
-  case 0: return td_rays_project (rays, bench->volume, all, bench->lines, cancellable, error);
-  case 1: return td_rays_back (rays, bench->measured, all, bench->volume, cancellable, error);
+  case 0: return td_rays_project (rays, bench->volume, all, bench->lines, error);
+  case 1: return td_rays_back (rays, bench->measured, all, bench->volume, error);
   case 2:
-    return td_rays_compare (rays, bench->volume, &measured, all, &missing, cancellable, error)
+    return td_rays_compare (rays, bench->volume, &measured, all, &missing, error)
            && td_rays_correct (rays, bench->lines, all, (TdRayStep) { 1, FALSE, bench->weights },
-                               bench->volume, cancellable, error);
+                               bench->volume, error);
   default:
-    return td_rays_move (rays, bench->volume, bench->field, bench->spare, variation, cancellable,
-                         error)
-           && td_rays_climb (rays, bench->spare, bench->field, variation, cancellable, error)
-           && td_rays_move (rays, bench->volume, bench->field, bench->volume, variation,
-                            cancellable, error);
+    return td_rays_move (rays, bench->volume, bench->field, bench->spare, variation, error)
+           && td_rays_climb (rays, bench->spare, bench->field, variation, error)
+           && td_rays_move (rays, bench->volume, bench->field, bench->volume, variation, error);
   }
 }
 

@@ -47,13 +47,14 @@ td_ray_group_volume_bytes (const TdConeTask *task, guint n)
 
 /* The member's rows as a volume of its own. */
 static TdRayProjector *
-make_rays (const TdGroupMember *member, const TdConeTask *task, const guint *order, GError **error)
+make_rays (const TdGroupMember *member, const TdConeTask *task, const guint *order,
+           GCancellable *cancellable, GError **error)
 {
   TdConeTask part = *task;
 
   part.first_mm[1] -= member->first * task->voxel_mm;
   part.ny = member->n;
-  TdRayProjector *rays = td_rays_new (member->device, &part, order, error);
+  TdRayProjector *rays = td_rays_new (member->device, &part, order, cancellable, error);
   if (rays)
     rays->params.more_y = member->first + member->n < task->ny;
   return rays;
@@ -61,7 +62,7 @@ make_rays (const TdGroupMember *member, const TdConeTask *task, const guint *ord
 
 TdRayGroup *
 td_ray_group_new (const TdGroupShares *shares, const TdConeTask *task, const guint *order,
-                  guint *failed, GError **error)
+                  guint *failed, GCancellable *cancellable, GError **error)
 {
   g_autoptr (TdRayGroup) group = g_new0 (TdRayGroup, 1);
 
@@ -75,15 +76,15 @@ td_ray_group_new (const TdGroupShares *shares, const TdConeTask *task, const gui
 
     member->first = shares->members[i].first;
     member->n = shares->members[i].n;
-    if (!(member->rays = make_rays (&shares->members[i], task, order, error))
+    if (!(member->rays = make_rays (&shares->members[i], task, order, cancellable, error))
         || (group->batch
             && !(member->lines = td_rays_projections_new (member->rays, group->batch, error)))) {
       *failed = i;
       return NULL;
     }
   }
-  group->lead
-      = group->batch ? td_rays_new (shares->host, task, order, error) : group->members[0].rays;
+  group->lead = group->batch ? td_rays_new (shares->host, task, order, cancellable, error)
+                             : group->members[0].rays;
   return group->lead ? g_steal_pointer (&group) : NULL;
 }
 
@@ -244,67 +245,54 @@ ray_group_each (TdRayGroup *group, Act act, gpointer user, GError **error)
 
 /* ── Vectors ── */
 
+/* to = blend of itself and from; the next two of rays.h where that is asked for. */
 typedef struct {
   TdGroupVolume *to, *from;
   TdRayBlend blend;
-  TdRaySums *sums; /* one for each member */
-  GCancellable *cancellable;
+  gboolean extrapolate; /* by the blend's factor */
+  TdRaySums *sums;      /* one for each member */
 } Vectors;
 
 static gboolean
-ray_group_combine (TdRayGroup *group, guint i, gpointer user, GError **error)
+ray_group_vectors (TdRayGroup *group, guint i, gpointer user, GError **error)
 {
   const Vectors *work = user;
+  TdRayProjector *rays = group->members[i].rays;
+  TdBuffer *to = work->to->parts[i], *from = work->from->parts[i];
 
-  return td_rays_combine (group->members[i].rays, work->to->parts[i], work->blend,
-                          work->from->parts[i], 0, work->cancellable, error);
+  if (work->sums)
+    return td_rays_sums (rays, to, from, 0, &work->sums[i], error);
+  return work->extrapolate ? td_rays_extrapolate (rays, to, from, work->blend.factor, error)
+                           : td_rays_combine (rays, to, work->blend, from, 0, error);
 }
 
 gboolean
 td_ray_group_combine (TdRayGroup *group, TdGroupVolume *to, TdRayBlend blend, TdGroupVolume *from,
-                      GCancellable *cancellable, GError **error)
+                      GError **error)
 {
-  Vectors work = { .to = to, .from = from, .blend = blend, .cancellable = cancellable };
+  Vectors work = { .to = to, .from = from, .blend = blend };
 
-  return ray_group_each (group, ray_group_combine, &work, error);
-}
-
-static gboolean
-ray_group_extrapolate (TdRayGroup *group, guint i, gpointer user, GError **error)
-{
-  const Vectors *work = user;
-
-  return td_rays_extrapolate (group->members[i].rays, work->to->parts[i], work->from->parts[i],
-                              work->blend.factor, work->cancellable, error);
+  return ray_group_each (group, ray_group_vectors, &work, error);
 }
 
 gboolean
 td_ray_group_extrapolate (TdRayGroup *group, TdGroupVolume *here, TdGroupVolume *before,
-                          double factor, GCancellable *cancellable, GError **error)
+                          double factor, GError **error)
 {
-  Vectors work = { .to = here, .from = before, .blend = { 0, factor }, .cancellable = cancellable };
+  Vectors work = { .to = here, .from = before, .blend = { 0, factor }, .extrapolate = TRUE };
 
-  return ray_group_each (group, ray_group_extrapolate, &work, error);
-}
-
-static gboolean
-ray_group_sums (TdRayGroup *group, guint i, gpointer user, GError **error)
-{
-  const Vectors *work = user;
-
-  return td_rays_sums (group->members[i].rays, work->to->parts[i], work->from->parts[i], 0,
-                       &work->sums[i], work->cancellable, error);
+  return ray_group_each (group, ray_group_vectors, &work, error);
 }
 
 gboolean
 td_ray_group_sums (TdRayGroup *group, TdGroupVolume *a, TdGroupVolume *b, TdRaySums *sums,
-                   GCancellable *cancellable, GError **error)
+                   GError **error)
 {
   g_autofree TdRaySums *parts = g_new0 (TdRaySums, group->n);
-  Vectors work = { .to = a, .from = b, .sums = parts, .cancellable = cancellable };
+  Vectors work = { .to = a, .from = b, .sums = parts };
 
   *sums = (TdRaySums) { 0 };
-  if (!ray_group_each (group, ray_group_sums, &work, error))
+  if (!ray_group_each (group, ray_group_vectors, &work, error))
     return FALSE;
   for (guint i = 0; i < group->n; i++) {
     sums->product += parts[i].product;
@@ -381,21 +369,21 @@ transfer_box (TdRayGroup *group, guint i, gpointer user, GError **error)
 
 gboolean
 td_ray_group_give (TdRayGroup *group, TdGroupVolume *volume, const TdRayBox *box, float *slices,
-                   GCancellable *cancellable, GError **error)
+                   GError **error)
 {
   Transfer work = { volume, box, slices, FALSE, 0 };
 
-  return !g_cancellable_set_error_if_cancelled (cancellable, error)
+  return !g_cancellable_set_error_if_cancelled (group->lead->cancellable, error)
          && ray_group_each (group, transfer_box, &work, error);
 }
 
 gboolean
 td_ray_group_put (TdRayGroup *group, const float *slices, const TdRayBox *box, double least,
-                  TdGroupVolume *volume, GCancellable *cancellable, GError **error)
+                  TdGroupVolume *volume, GError **error)
 {
   Transfer work = { volume, box, (float *) slices, TRUE, least };
 
-  return !g_cancellable_set_error_if_cancelled (cancellable, error)
+  return !g_cancellable_set_error_if_cancelled (group->lead->cancellable, error)
          && ray_group_each (group, transfer_box, &work, error);
 }
 
@@ -407,7 +395,6 @@ typedef struct {
   TdRayViews views;
   gboolean correct;
   TdRayStep step;
-  GCancellable *cancellable;
 } Work;
 
 static gsize
@@ -446,8 +433,7 @@ ray_group_project (TdRayGroup *group, guint i, gpointer user, GError **error)
     const guint n = MIN (group->batch, work->views.n - at);
 
     if (!td_rays_project (member->rays, work->volume->parts[i],
-                          (TdRayViews) { work->views.first + at, n }, member->lines,
-                          work->cancellable, error)
+                          (TdRayViews) { work->views.first + at, n }, member->lines, error)
         || !td_download (queue, seen + at * view, member->lines, 0, n * view * sizeof *seen, error)
         || !td_queue_finish (queue, error))
       return FALSE;
@@ -487,21 +473,19 @@ project_all (TdRayGroup *group, Work *work, GError **error)
 
 gboolean
 td_ray_group_project (TdRayGroup *group, TdGroupVolume *volume, TdRayViews views, TdBuffer *out,
-                      GCancellable *cancellable, GError **error)
+                      GError **error)
 {
-  Work work = { .volume = volume, .lines = out, .views = views, .cancellable = cancellable };
+  Work work = { .volume = volume, .lines = out, .views = views };
 
-  return group->batch
-             ? project_all (group, &work, error)
-             : td_rays_project (group->lead, volume->parts[0], views, out, cancellable, error);
+  return group->batch ? project_all (group, &work, error)
+                      : td_rays_project (group->lead, volume->parts[0], views, out, error);
 }
 
 gboolean
 td_ray_group_compare (TdRayGroup *group, TdGroupVolume *volume, TdBuffer *measured,
-                      TdRayViews views, const TdRayMissing *out, GCancellable *cancellable,
-                      GError **error)
+                      TdRayViews views, const TdRayMissing *out, GError **error)
 {
-  Work work = { .volume = volume, .lines = out->lines, .views = views, .cancellable = cancellable };
+  Work work = { .volume = volume, .lines = out->lines, .views = views };
   const TdRayMeasured given
       = { group->store ? td_ray_store_bring (group->store, views.first, views.n, error) : measured,
           group->store ? views.first : 0 };
@@ -510,13 +494,13 @@ td_ray_group_compare (TdRayGroup *group, TdGroupVolume *volume, TdBuffer *measur
     return FALSE;
   if (group->batch)
     return project_all (group, &work, error)
-           && td_rays_differ (group->lead, &given, views, out, cancellable, error);
-  return td_rays_compare (group->lead, volume->parts[0], &given, views, out, cancellable, error);
+           && td_rays_differ (group->lead, &given, views, out, error);
+  return td_rays_compare (group->lead, volume->parts[0], &given, views, out, error);
 }
 
 gboolean
 td_ray_group_measured_squares (TdRayGroup *group, TdBuffer *measured, double *squares,
-                               GCancellable *cancellable, GError **error)
+                               GError **error)
 {
   const guint n_views = group->task.n_views,
               step = group->store ? td_ray_store_most (group->store) : n_views;
@@ -527,7 +511,7 @@ td_ray_group_measured_squares (TdRayGroup *group, TdBuffer *measured, double *sq
     const guint n = MIN (step, n_views - first);
     TdBuffer *lines = group->store ? td_ray_store_bring (group->store, first, n, error) : measured;
 
-    if (!lines || !td_rays_sums (group->lead, lines, lines, n, &sums, cancellable, error))
+    if (!lines || !td_rays_sums (group->lead, lines, lines, n, &sums, error))
       return FALSE;
     *squares += sums.product;
   }
@@ -572,13 +556,13 @@ back_batches (TdRayGroup *group, guint i, const Work *work, GError **error)
 
     if (!ray_group_send (group, i, work, at, n, error)
         || !td_rays_add (member->rays, member->lines, (TdRayViews) { work->views.first + at, n },
-                         *sums, work->correct ? member->weights : NULL, work->cancellable, error)
+                         *sums, work->correct ? member->weights : NULL, error)
         || !td_queue_finish (td_rays_queue (member->rays), error))
       return FALSE;
   }
   return !work->correct
          || td_rays_apply (member->rays, member->sums, member->weights, work->step,
-                           work->volume->parts[i], work->cancellable, error);
+                           work->volume->parts[i], error);
 }
 
 static gboolean
@@ -593,23 +577,22 @@ ray_group_back (TdRayGroup *group, guint i, gpointer user, GError **error)
     return back_batches (group, i, work, error);
   if (group->batch && !ray_group_send (group, i, work, 0, work->views.n, error))
     return FALSE;
-  return work->correct ? td_rays_correct (rays, lines, work->views, work->step, volume,
-                                          work->cancellable, error)
-                       : td_rays_back (rays, lines, work->views, volume, work->cancellable, error);
+  return work->correct ? td_rays_correct (rays, lines, work->views, work->step, volume, error)
+                       : td_rays_back (rays, lines, work->views, volume, error);
 }
 
 gboolean
 td_ray_group_back (TdRayGroup *group, TdBuffer *lines, TdRayViews views, TdGroupVolume *volume,
-                   GCancellable *cancellable, GError **error)
+                   GError **error)
 {
-  Work work = { .volume = volume, .lines = lines, .views = views, .cancellable = cancellable };
+  Work work = { .volume = volume, .lines = lines, .views = views };
 
   return ray_group_each (group, ray_group_back, &work, error);
 }
 
 gboolean
 td_ray_group_correct (TdRayGroup *group, TdBuffer *lines, TdRayViews views, const TdGroupStep *step,
-                      TdGroupVolume *volume, GCancellable *cancellable, GError **error)
+                      TdGroupVolume *volume, GError **error)
 {
   Work work = { .volume = volume,
                 .lines = lines,
@@ -617,8 +600,7 @@ td_ray_group_correct (TdRayGroup *group, TdBuffer *lines, TdRayViews views, cons
                 .correct = TRUE,
                 .step = { .relaxation = step->relaxation,
                           .non_negative = step->non_negative,
-                          .weights = step->weights ? step->weights->parts[0] : NULL },
-                .cancellable = cancellable };
+                          .weights = step->weights ? step->weights->parts[0] : NULL } };
 
   return ray_group_each (group, ray_group_back, &work, error);
 }
@@ -629,7 +611,6 @@ typedef struct {
   const TdGroupDenoise *denoise;
   TdGroupVolume *volume, *out;
   TdBuffer *(*fields)[3]; /* of each member */
-  GCancellable *cancellable;
 } Denoise;
 
 static gboolean
@@ -638,7 +619,7 @@ ray_group_move (TdRayGroup *group, guint i, gpointer user, GError **error)
   const Denoise *work = user;
 
   return td_rays_move (group->members[i].rays, work->volume->parts[i], work->fields[i],
-                       work->out->parts[i], work->denoise->variation, work->cancellable, error);
+                       work->out->parts[i], work->denoise->variation, error);
 }
 
 static gboolean
@@ -647,7 +628,7 @@ ray_group_climb (TdRayGroup *group, guint i, gpointer user, GError **error)
   const Denoise *work = user;
 
   return td_rays_climb (group->members[i].rays, work->out->parts[i], work->fields[i],
-                        work->denoise->variation, work->cancellable, error);
+                        work->denoise->variation, error);
 }
 
 /* A row of a member's part; the borders' rows count as -1 and n. */
@@ -698,11 +679,11 @@ ray_group_exchange (TdRayGroup *group, const Denoise *work, gboolean field, floa
 
 gboolean
 td_ray_group_denoise (TdRayGroup *group, TdGroupVolume *volume, const TdGroupDenoise *denoise,
-                      GCancellable *cancellable, GError **error)
+                      GError **error)
 {
   g_autofree float *values = g_new (float, (gsize) (group->task.nx + 3) * (group->task.nz + 3));
   TdBuffer *(*fields)[3] = g_malloc (group->n * sizeof *fields);
-  Denoise work = { denoise, volume, denoise->spare, fields, cancellable };
+  Denoise work = { denoise, volume, denoise->spare, fields };
   gboolean ok = TRUE;
 
   for (guint i = 0; i < group->n; i++)

@@ -30,9 +30,10 @@ typedef struct {
   TdDevice *host;    /* has the projections otherwise */
 } TdGroupShares;
 
-/* @failed: the member that prevented the group. @order: as td_rays_new()'s. */
+/* @failed: the member that prevented the group. @order, @cancellable: as in rays.h. */
 TdRayGroup *td_ray_group_new (const TdGroupShares *shares, const TdConeTask *task,
-                              const guint *order, guint *failed, GError **error);
+                              const guint *order, guint *failed, GCancellable *cancellable,
+                              GError **error);
 void td_ray_group_free (TdRayGroup *group);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdRayGroup, td_ray_group_free)
 const TdConeTask *td_ray_group_task (const TdRayGroup *group);
@@ -40,7 +41,7 @@ const TdConeTask *td_ray_group_task (const TdRayGroup *group);
 void td_ray_group_set_store (TdRayGroup *group, TdRayStore *store);
 /* Sums over the squares of what was measured. */
 gboolean td_ray_group_measured_squares (TdRayGroup *group, TdBuffer *measured, double *squares,
-                                        GCancellable *cancellable, GError **error);
+                                        GError **error);
 /* The device that holds the projections; they are taken there. */
 TdRayProjector *td_ray_group_lead (TdRayGroup *group);
 /* The member whose call failed last; n: none's. */
@@ -56,12 +57,11 @@ TdBuffer *td_ray_group_lines_new (TdRayGroup *group, guint n_views, GError **err
 
 /* As those of rays.h. */
 gboolean td_ray_group_project (TdRayGroup *group, TdGroupVolume *volume, TdRayViews views,
-                               TdBuffer *out, GCancellable *cancellable, GError **error);
+                               TdBuffer *out, GError **error);
 gboolean td_ray_group_compare (TdRayGroup *group, TdGroupVolume *volume, TdBuffer *measured,
-                               TdRayViews views, const TdRayMissing *out, GCancellable *cancellable,
-                               GError **error);
+                               TdRayViews views, const TdRayMissing *out, GError **error);
 gboolean td_ray_group_back (TdRayGroup *group, TdBuffer *lines, TdRayViews views,
-                            TdGroupVolume *volume, GCancellable *cancellable, GError **error);
+                            TdGroupVolume *volume, GError **error);
 /* @weights: A' 1 of these places, which only a group of one without the host is given; or NULL. */
 typedef struct {
   double relaxation;
@@ -70,14 +70,13 @@ typedef struct {
 } TdGroupStep;
 
 gboolean td_ray_group_correct (TdRayGroup *group, TdBuffer *lines, TdRayViews views,
-                               const TdGroupStep *step, TdGroupVolume *volume,
-                               GCancellable *cancellable, GError **error);
+                               const TdGroupStep *step, TdGroupVolume *volume, GError **error);
 gboolean td_ray_group_combine (TdRayGroup *group, TdGroupVolume *to, TdRayBlend blend,
-                               TdGroupVolume *from, GCancellable *cancellable, GError **error);
+                               TdGroupVolume *from, GError **error);
 gboolean td_ray_group_extrapolate (TdRayGroup *group, TdGroupVolume *here, TdGroupVolume *before,
-                                   double factor, GCancellable *cancellable, GError **error);
+                                   double factor, GError **error);
 gboolean td_ray_group_sums (TdRayGroup *group, TdGroupVolume *a, TdGroupVolume *b, TdRaySums *sums,
-                            GCancellable *cancellable, GError **error);
+                            GError **error);
 
 /* Makes of a volume the one nearest to it whose variation costs so much (rays.h). */
 typedef struct {
@@ -88,16 +87,14 @@ typedef struct {
 } TdGroupDenoise;
 
 gboolean td_ray_group_denoise (TdRayGroup *group, TdGroupVolume *volume,
-                               const TdGroupDenoise *denoise, GCancellable *cancellable,
-                               GError **error);
+                               const TdGroupDenoise *denoise, GError **error);
 
 /* The box to and from float [slice][y][x] on the host. */
 gboolean td_ray_group_give (TdRayGroup *group, TdGroupVolume *volume, const TdRayBox *box,
-                            float *slices, GCancellable *cancellable, GError **error);
+                            float *slices, GError **error);
 /* Values lower than @least become that. */
 gboolean td_ray_group_put (TdRayGroup *group, const float *slices, const TdRayBox *box,
-                           double least, TdGroupVolume *volume, GCancellable *cancellable,
-                           GError **error);
+                           double least, TdGroupVolume *volume, GError **error);
 
 /* A member's memory for a volume of @n rows. */
 guint64 td_ray_group_volume_bytes (const TdConeTask *task, guint n);

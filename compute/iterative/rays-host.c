@@ -3,22 +3,12 @@
 
 #include <math.h>
 
-static const TdRayHostFuncs *
-rays_host_funcs (void)
-{
-  switch (td_host_isa ()) {
-#ifdef __x86_64__
-  case TD_ISA_AVX512: return &td_ray_host_funcs_avx512;
-  case TD_ISA_AVX2: return &td_ray_host_funcs_avx2;
-#endif
-  default: return &td_ray_host_funcs_plain;
-  }
-}
-
+/* The work is cut along three directions. Pieces along the fast one are neighbours in memory. */
 typedef struct {
   const TdRayHostWork *work;
   const TdRayHostFuncs *funcs;
-  guint across, along; /* pieces along the fastest two of three directions */
+  gboolean back;
+  guint fast, middle; /* pieces along two of them */
   GCancellable *cancellable;
 } Pieces;
 
@@ -29,48 +19,37 @@ rays_host_pieces (guint n, guint size)
 }
 
 static void
-project_piece (guint index, gpointer user)
+rays_host_piece (guint index, gpointer user)
 {
   const Pieces *all = user;
-  const guint row = index % all->across * all->funcs->rows;
-  const guint column = index / all->across % all->along * TD_RAY_HOST_COLUMNS;
+  const guint fast = index % all->fast * all->funcs->rows, middle = index / all->fast % all->middle;
+  const guint slow = index / all->fast / all->middle, column = middle * TD_RAY_HOST_COLUMNS;
   const guint end = MIN (column + TD_RAY_HOST_COLUMNS, (guint) all->work->p.n_columns);
 
-  if (!g_cancellable_is_cancelled (all->cancellable))
-    all->funcs->project (all->work, index / all->across / all->along, column, end, row);
+  if (g_cancellable_is_cancelled (all->cancellable))
+    return;
+  if (all->back)
+    all->funcs->back (all->work, middle * TD_RAY_HOST_TILE, slow * TD_RAY_HOST_TILE, fast);
+  else
+    all->funcs->project (all->work, slow, column, end, fast);
 }
 
 gboolean
-td_rays_host_project (const TdRayHostWork *work, GCancellable *cancellable, GError **error)
+td_rays_host_run (const TdRayHostWork *work, gboolean back, GCancellable *cancellable,
+                  GError **error)
 {
-  const TdRayHostFuncs *f = rays_host_funcs ();
-  Pieces all = { work, f, rays_host_pieces (work->p.n_rows, f->rows),
-                 rays_host_pieces (work->p.n_columns, TD_RAY_HOST_COLUMNS), cancellable };
+  const TdRayHostFuncs *f = TD_HOST_PICK (td_ray_host_funcs);
+  const TdRays *p = &work->p;
+  const guint size = back ? TD_RAY_HOST_TILE : TD_RAY_HOST_COLUMNS;
+  const guint slow = back ? rays_host_pieces (p->ny, size) : (guint) p->n_views;
+  Pieces all = { .work = work,
+                 .funcs = f,
+                 .back = back,
+                 .fast = rays_host_pieces (back ? p->nz : p->n_rows, f->rows),
+                 .middle = rays_host_pieces (back ? p->nx : p->n_columns, size),
+                 .cancellable = cancellable };
 
-  td_parallel_for (all.across * all.along * work->p.n_views, project_piece, &all);
-  return !g_cancellable_set_error_if_cancelled (cancellable, error);
-}
-
-static void
-rays_host_back_piece (guint index, gpointer user)
-{
-  const Pieces *all = user;
-  const guint z = index % all->across * all->funcs->rows;
-  const guint x = index / all->across % all->along * TD_RAY_HOST_TILE;
-
-  if (!g_cancellable_is_cancelled (all->cancellable))
-    all->funcs->back (all->work, x, index / all->across / all->along * TD_RAY_HOST_TILE, z);
-}
-
-gboolean
-td_rays_host_back (const TdRayHostWork *work, GCancellable *cancellable, GError **error)
-{
-  const TdRayHostFuncs *f = rays_host_funcs ();
-  Pieces all = { work, f, rays_host_pieces (work->p.nz, f->rows),
-                 rays_host_pieces (work->p.nx, TD_RAY_HOST_TILE), cancellable };
-
-  td_parallel_for (all.across * all.along * rays_host_pieces (work->p.ny, TD_RAY_HOST_TILE),
-                   rays_host_back_piece, &all);
+  td_parallel_for (all.fast * all.middle * slow, rays_host_piece, &all);
   return !g_cancellable_set_error_if_cancelled (cancellable, error);
 }
 

@@ -78,9 +78,9 @@ td_ray_plane (const TdRayHostWork *work, guint place, guint column, TdRayPlane *
   plane->level = dx * dx + dy * dy;
 }
 
-/* Operations of a projector on a device whose memory is the host's. Block. */
-gboolean td_rays_host_project (const TdRayHostWork *work, GCancellable *cancellable,
-                               GError **error);
-gboolean td_rays_host_back (const TdRayHostWork *work, GCancellable *cancellable, GError **error);
+/* What a projector on a device whose memory is the host's does: projects, or back-projects. Blocks.
+ */
+gboolean td_rays_host_run (const TdRayHostWork *work, gboolean back, GCancellable *cancellable,
+                           GError **error);
 /* The most rows a voxel sees, over all columns of @n_places views. */
 double td_rays_host_reach (const TdRayHostWork *work, guint n_places);

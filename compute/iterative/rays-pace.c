@@ -3,6 +3,8 @@
 
 /* A launch cannot be stopped: it is as long as one may wait for a cancelled job, by far. */
 #define LAUNCH_S 0.04
+/* Work-items along an axis, which the devices count in an int. */
+#define MOST_ITEMS (1u << 28)
 /* Waiting for a shorter one measures nothing but the waiting. */
 #define LEAST_S 0.001
 
@@ -24,8 +26,7 @@ rays_pace_settle (TdRayProjector *rays, GError **error)
 }
 
 gboolean
-td_rays_pace (TdRayProjector *rays, const TdRayPace *pace, GCancellable *cancellable,
-              GError **error)
+td_rays_pace (TdRayProjector *rays, const TdRayPace *pace, GError **error)
 {
   const double each = pace->each;
 
@@ -33,7 +34,7 @@ td_rays_pace (TdRayProjector *rays, const TdRayPace *pace, GCancellable *cancell
     const double room = MAX (rays->rate * LAUNCH_S - rays->pending, each);
     const guint end = first + (guint) CLAMP (room / each, 1, (double) (pace->n - first));
 
-    if (g_cancellable_set_error_if_cancelled (cancellable, error))
+    if (g_cancellable_set_error_if_cancelled (rays->cancellable, error))
       return FALSE;
     if (rays->pending == 0)
       rays->since_us = g_get_monotonic_time ();
@@ -67,4 +68,30 @@ td_rays_launch (TdRayProjector *rays, TdKernel *kernel, const guint items[3], co
       = { (items[0] + local[0] - 1) / local[0], (items[1] + local[1] - 1) / local[1], items[2] };
 
   return td_launch (rays->queue, kernel, groups, local, args, n_args, error);
+}
+
+static gboolean
+rays_launch_part (TdRayProjector *rays, guint first, guint end, gpointer user, GError **error)
+{
+  const TdRayRun *run = user;
+  const guint each = run->items[run->cut], most = MAX (MOST_ITEMS / each, 1);
+
+  for (guint from = first; from < end; from += most) {
+    const guint to = MIN (end, from + most);
+    guint items[3] = { run->items[0], run->items[1], run->items[2] };
+
+    items[run->cut] = (to - from) * each;
+    *run->first = (int) from;
+    *run->end = (int) to;
+    if (!td_rays_launch (rays, run->kernel, items, run->args, run->n_args, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean
+td_rays_run (TdRayProjector *rays, const TdRayRun *run, GError **error)
+{
+  return td_rays_pace (rays, &(TdRayPace) { run->n, run->each, rays_launch_part, (gpointer) run },
+                       error);
 }

@@ -15,6 +15,7 @@ int td_rays_axes (const TdConeTask *task);
 struct TdRayProjector {
   TdDevice *device;
   TdQueue *queue;
+  GCancellable *cancellable; /* asked between launches; may be NULL */
   TdConeTask task;
   guint lanes;
   gboolean upright;
@@ -43,7 +44,7 @@ struct TdRayProjector {
   gint64 since_us;
 };
 
-/* One launch of many: the part [first, end) of what the operation is cut along. */
+/* One launch of many: parts [first, end) of what the operation is cut along. */
 typedef gboolean (*TdRayLaunch) (TdRayProjector *rays, guint first, guint end, gpointer user,
                                  GError **error);
 /* An operation in parts. */
@@ -54,8 +55,25 @@ typedef struct {
   gpointer user;
 } TdRayPace;
 /* Cuts it into launches (rays-pace.c). */
-gboolean td_rays_pace (TdRayProjector *rays, const TdRayPace *pace, GCancellable *cancellable,
-                       GError **error);
+gboolean td_rays_pace (TdRayProjector *rays, const TdRayPace *pace, GError **error);
+
+/* An operation whose launches differ by nothing but their bounds. */
+typedef struct {
+  TdKernel *kernel;
+  const TdArg *args;
+  guint n_args;
+  int *first, *end; /* of the parameters, which are TD_RAY_PARAMS () of the arguments */
+  guint n;          /* parts */
+  guint cut;        /* the axis of the work-items along which the parts lie */
+  guint items[3];   /* work-items of one part */
+  double each;      /* operations of one */
+} TdRayRun;
+/* An argument whose value is read at each launch. */
+#define TD_RAY_PARAMS(params)                                                                      \
+  {                                                                                                \
+    .kind = TD_ARG_VALUE, .size = sizeof (params), .value = &(params)                              \
+  }
+gboolean td_rays_run (TdRayProjector *rays, const TdRayRun *run, GError **error);
 /* So many work-items; those along x are neighbours in memory. */
 gboolean td_rays_launch (TdRayProjector *rays, TdKernel *kernel, const guint items[3],
                          const TdArg *args, guint n_args, GError **error);

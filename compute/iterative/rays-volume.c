@@ -4,65 +4,54 @@
 
 /* ── Total variation ── */
 
-typedef struct {
-  TdRays params;
-  TdBuffer *volume, *out;
-  TdBuffer *const *field;
-  float number;
-} Denoise;
-
-static gboolean
-launch_move (TdRayProjector *rays, guint first, guint end, gpointer user, GError **error)
-{
-  Denoise *work = user;
-
-  work->params.first = first;
-  work->params.end = end;
-
-  const guint items[3] = { rays->task.nz, rays->task.nx, end - first };
-  return td_rays_launch (rays, rays->move, items,
-                         TD_ARGS (work->volume, work->out, work->field[0], work->field[1],
-                                  work->field[2], work->number, work->params),
-                         error);
-}
-
-static gboolean
-launch_climb (TdRayProjector *rays, guint first, guint end, gpointer user, GError **error)
-{
-  Denoise *work = user;
-
-  work->params.first = first;
-  work->params.end = end;
-
-  const guint items[3] = { rays->task.nz, rays->task.nx, end - first };
-  return td_rays_launch (rays, rays->climb, items,
-                         TD_ARGS (work->out, work->field[0], work->field[1], work->field[2],
-                                  work->number, work->params),
-                         error);
-}
-
 gboolean
 td_rays_move (TdRayProjector *rays, TdBuffer *volume, TdBuffer *const field[3], TdBuffer *out,
-              TdRayVariation variation, GCancellable *cancellable, GError **error)
+              TdRayVariation variation, GError **error)
 {
-  const double each = (double) rays->task.nx * rays->task.nz;
-  Denoise move = { rays->params, volume, out, field, (float) variation.strength };
+  const TdConeTask *task = &rays->task;
+  TdRays params = rays->params;
+  const TdArg args[]
+      = { TD_ARG (volume),       TD_ARG (out),      TD_ARG (field[0]),
+          TD_ARG (field[1]),     TD_ARG (field[2]), TD_ARG ((float) variation.strength),
+          TD_RAY_PARAMS (params) };
+  const TdRayRun run = { rays->move,
+                         args,
+                         G_N_ELEMENTS (args),
+                         &params.first,
+                         &params.end,
+                         task->ny,
+                         2,
+                         { task->nz, task->nx, 1 },
+                         (double) task->nx * task->nz };
 
-  move.params.non_negative = variation.non_negative;
-  return td_rays_pace (rays, &(TdRayPace) { rays->task.ny, each, launch_move, &move }, cancellable,
-                       error);
+  params.non_negative = variation.non_negative;
+  return td_rays_run (rays, &run, error);
 }
 
 gboolean
 td_rays_climb (TdRayProjector *rays, TdBuffer *out, TdBuffer *const field[3],
-               TdRayVariation variation, GCancellable *cancellable, GError **error)
+               TdRayVariation variation, GError **error)
 {
-  const double each = (double) rays->task.nx * rays->task.nz;
+  const TdConeTask *task = &rays->task;
+  TdRays params = rays->params;
   /* The gradient and the divergence together stretch a field by 12 at most. */
-  Denoise climb = { rays->params, NULL, out, field, (float) (1 / (12 * variation.strength)) };
+  const TdArg args[] = { TD_ARG (out),
+                         TD_ARG (field[0]),
+                         TD_ARG (field[1]),
+                         TD_ARG (field[2]),
+                         TD_ARG ((float) (1 / (12 * variation.strength))),
+                         TD_RAY_PARAMS (params) };
+  const TdRayRun run = { rays->climb,
+                         args,
+                         G_N_ELEMENTS (args),
+                         &params.first,
+                         &params.end,
+                         task->ny,
+                         2,
+                         { task->nz, task->nx, 1 },
+                         (double) task->nx * task->nz };
 
-  return td_rays_pace (rays, &(TdRayPace) { rays->task.ny, each, launch_climb, &climb },
-                       cancellable, error);
+  return td_rays_run (rays, &run, error);
 }
 
 /* ── In and out ── */
@@ -110,113 +99,65 @@ td_rays_put (TdRayProjector *rays, TdBuffer *slices, const TdRayBox *box, double
 
 /* ── Vectors ── */
 
-/* A launch counts its values in an int. */
-#define MOST_VALUES (1 << 28)
-typedef struct {
-  TdKernel *kernel;
-  TdBuffer *a, *b;
-  float scale, factor;   /* combine: both; extrapolate: the latter */
-  int length, n, groups; /* of a line; sums: lines, rays_sums_across()'s groups */
-} Lines;
-
 /* Lines of a volume, with its borders, which are zeros, or of projections. */
 static guint
-lines_of (const TdRayProjector *rays, guint n_views_or_0, Lines *lines)
+lines_of (const TdRayProjector *rays, guint n_views_or_0, int *length)
 {
   const TdConeTask *task = &rays->task;
 
-  lines->length = n_views_or_0 ? task->n_rows : task->nz + 3;
+  *length = (int) (n_views_or_0 ? task->n_rows : task->nz + 3);
   return n_views_or_0 ? n_views_or_0 * task->n_columns : (task->nx + 3) * (task->ny + 3);
 }
 
-/* What td_rays_apply() makes of a volume. */
-typedef struct {
-  TdBuffer *volume, *sums, *weights;
-  float relaxation;
-  int non_negative, length;
-} Apply;
-
+/* A kernel of kernels/rays-lines.cl with a work-item for each value. The last of @args are the
+   parameters, @params. */
 static gboolean
-launch_apply (TdRayProjector *rays, guint first, guint end, gpointer user, GError **error)
+run_lines (TdRayProjector *rays, TdKernel *kernel, guint n_views_or_0, TdRayLines *params,
+           const TdArg args[], guint n_args, GError **error)
 {
-  const Apply *work = user;
-  const guint most = MAX (MOST_VALUES / work->length, 1);
+  const guint n = lines_of (rays, n_views_or_0, &params->length);
+  const TdRayRun run = { kernel,        args, n_args, &params->first,
+                         &params->end,  n,    0,      { (guint) params->length, 1, 1 },
+                         params->length };
 
-  for (guint line = first; line < end; line += most) {
-    const TdRayLines params
-        = { .first = line, .end = MIN (end, line + most), .length = work->length };
-
-    const guint items[3] = { (params.end - params.first) * params.length, 1, 1 };
-
-    if (!td_rays_launch (rays, rays->apply, items,
-                         TD_ARGS (work->volume, work->sums, work->weights, work->relaxation,
-                                  work->non_negative, params),
-                         error))
-      return FALSE;
-  }
-  return TRUE;
+  return td_rays_run (rays, &run, error);
 }
 
 gboolean
 td_rays_apply (TdRayProjector *rays, TdBuffer *sums, TdBuffer *weights, TdRayStep step,
-               TdBuffer *volume, GCancellable *cancellable, GError **error)
+               TdBuffer *volume, GError **error)
 {
-  Lines lines = { 0 };
-  const guint n = lines_of (rays, 0, &lines);
-  Apply work = { volume, sums, weights, (float) step.relaxation, step.non_negative, lines.length };
+  TdRayLines params = { 0 };
+  const TdArg args[] = { TD_ARG (volume),
+                         TD_ARG (sums),
+                         TD_ARG (weights),
+                         TD_ARG ((float) step.relaxation),
+                         TD_ARG ((int) step.non_negative),
+                         TD_RAY_PARAMS (params) };
 
-  return td_rays_pace (rays, &(TdRayPace) { n, lines.length, launch_apply, &work }, cancellable,
-                       error);
-}
-
-static gboolean
-launch_lines (TdRayProjector *rays, guint first, guint end, gpointer user, GError **error)
-{
-  const Lines *lines = user;
-  const guint most = MAX (MOST_VALUES / lines->length, 1);
-
-  for (guint line = first; line < end; line += most) {
-    const TdRayLines params
-        = { .first = line, .end = MIN (end, line + most), .length = lines->length };
-    const TdArg combine[] = { TD_ARG (lines->a), TD_ARG (lines->b), TD_ARG (lines->scale),
-                              TD_ARG (lines->factor), TD_ARG (params) };
-    const TdArg beyond[]
-        = { TD_ARG (lines->a), TD_ARG (lines->b), TD_ARG (lines->factor), TD_ARG (params) };
-    const gboolean both = lines->kernel == rays->combine;
-
-    const guint items[3] = { (params.end - params.first) * lines->length, 1, 1 };
-
-    if (!td_rays_launch (rays, lines->kernel, items, both ? combine : beyond,
-                         both ? G_N_ELEMENTS (combine) : G_N_ELEMENTS (beyond), error))
-      return FALSE;
-  }
-  return TRUE;
+  return run_lines (rays, rays->apply, 0, &params, args, G_N_ELEMENTS (args), error);
 }
 
 gboolean
 td_rays_combine (TdRayProjector *rays, TdBuffer *to, TdRayBlend blend, TdBuffer *from,
-                 guint n_views_or_0, GCancellable *cancellable, GError **error)
+                 guint n_views_or_0, GError **error)
 {
-  Lines lines = { .kernel = rays->combine,
-                  .a = to,
-                  .b = from,
-                  .scale = (float) blend.scale,
-                  .factor = (float) blend.factor };
-  const guint n = lines_of (rays, n_views_or_0, &lines);
+  TdRayLines params = { 0 };
+  const TdArg args[] = { TD_ARG (to), TD_ARG (from), TD_ARG ((float) blend.scale),
+                         TD_ARG ((float) blend.factor), TD_RAY_PARAMS (params) };
 
-  return td_rays_pace (rays, &(TdRayPace) { n, lines.length, launch_lines, &lines }, cancellable,
-                       error);
+  return run_lines (rays, rays->combine, n_views_or_0, &params, args, G_N_ELEMENTS (args), error);
 }
 
 gboolean
 td_rays_extrapolate (TdRayProjector *rays, TdBuffer *here, TdBuffer *before, double factor,
-                     GCancellable *cancellable, GError **error)
+                     GError **error)
 {
-  Lines lines = { .kernel = rays->beyond, .a = here, .b = before, .factor = (float) factor };
-  const guint n = lines_of (rays, 0, &lines);
+  TdRayLines params = { 0 };
+  const TdArg args[]
+      = { TD_ARG (here), TD_ARG (before), TD_ARG ((float) factor), TD_RAY_PARAMS (params) };
 
-  return td_rays_pace (rays, &(TdRayPace) { n, lines.length, launch_lines, &lines }, cancellable,
-                       error);
+  return run_lines (rays, rays->beyond, 0, &params, args, G_N_ELEMENTS (args), error);
 }
 
 static gboolean
@@ -235,34 +176,27 @@ make_sums (TdRayProjector *rays, guint64 n, GError **error)
   return rays->sums_device != NULL;
 }
 
-static gboolean
-launch_sums (TdRayProjector *rays, guint first, guint end, gpointer user, GError **error)
-{
-  const Lines *lines = user;
-  const TdRayLines params = { first, end, lines->length, lines->n, lines->groups };
-
-  const guint items[3] = { end - first, 1, 1 };
-  return td_rays_launch (rays, rays->sums, items,
-                         TD_ARGS (lines->a, lines->b, rays->sums_device, params), error);
-}
-
 gboolean
 td_rays_sums_begin (TdRayProjector *rays, TdBuffer *a, TdBuffer *b, guint n_views_or_0,
-                    GCancellable *cancellable, GError **error)
+                    GError **error)
 {
-  Lines lines = { .kernel = rays->sums, .a = a, .b = b };
-  guint n = lines_of (rays, n_views_or_0, &lines);
-  const double values = (double) n * lines.length;
+  TdRayLines params = { 0 };
+  guint n = lines_of (rays, n_views_or_0, &params.length);
+  const double values = (double) n * params.length;
 
-  lines.n = n;
-  if (rays->lanes == 1) {                           /* rays_sums_across() */
-    lines.groups = MAX ((int) n / lines.length, 1); /* as many sums as of lines */
-    n = (guint) (lines.groups * lines.length);
+  params.lines = (int) n;
+  if (rays->lanes == 1) {                                  /* rays_sums_across() */
+    params.groups = MAX (params.lines / params.length, 1); /* as many sums as of lines */
+    n = (guint) (params.groups * params.length);
   }
   g_clear_pointer (&rays->summed, td_event_free); /* of a call that failed before its end */
-  if (!make_sums (rays, n, error)
-      || !td_rays_pace (rays, &(TdRayPace) { n, values / n, launch_sums, &lines }, cancellable,
-                        error)
+  if (!make_sums (rays, n, error))
+    return FALSE;
+  const TdArg args[]
+      = { TD_ARG (a), TD_ARG (b), TD_ARG (rays->sums_device), TD_RAY_PARAMS (params) };
+  const TdRayRun run = { rays->sums, args, G_N_ELEMENTS (args), &params.first, &params.end,
+                         n,          0,    { 1, 1, 1 },         values / n };
+  if (!td_rays_run (rays, &run, error)
       || !td_download (rays->queue, rays->sums_host, rays->sums_device, 0,
                        2 * (guint64) n * sizeof (float), error))
     return FALSE;
@@ -287,9 +221,9 @@ td_rays_sums_end (TdRayProjector *rays, TdRaySums *sums, GError **error)
 
 gboolean
 td_rays_sums (TdRayProjector *rays, TdBuffer *a, TdBuffer *b, guint n_views_or_0, TdRaySums *sums,
-              GCancellable *cancellable, GError **error)
+              GError **error)
 {
-  if (!td_rays_sums_begin (rays, a, b, n_views_or_0, cancellable, error)
+  if (!td_rays_sums_begin (rays, a, b, n_views_or_0, error)
       || !td_rays_sums_end (rays, sums, error))
     return FALSE;
   rays->pending = 0; /* nothing is left in the queue */

@@ -202,13 +202,15 @@ choose_host (TdRayProjector *rays)
 }
 
 TdRayProjector *
-td_rays_new (TdDevice *device, const TdConeTask *task, const guint *order, GError **error)
+td_rays_new (TdDevice *device, const TdConeTask *task, const guint *order,
+             GCancellable *cancellable, GError **error)
 {
   if (!td_rays_check (task, error))
     return NULL;
   g_autoptr (TdRayProjector) rays = g_new0 (TdRayProjector, 1);
 
   rays->device = td_device_ref (device);
+  g_set_object (&rays->cancellable, cancellable);
   td_cone_task_copy (&rays->task, task);
   rays->lanes = td_device_info (device)->host_pointers || td_device_info (device)->cpu_shaped
                     ? TD_RAY_LANES
@@ -246,6 +248,7 @@ td_rays_free (TdRayProjector *rays)
   td_queue_free (rays->queue);
   g_free (rays->views);
   td_cone_task_clear (&rays->task);
+  g_clear_object (&rays->cancellable);
   td_device_unref (rays->device);
   g_free (rays);
 }
@@ -282,71 +285,64 @@ typedef struct {
   gboolean few;     /* … and so few that items hold fewer voxels */
 } Work;
 
+/* The same work by the host's own loops; what has been enqueued is done at once there. */
 static gboolean
-launch_project (TdRayProjector *rays, guint first, guint end, gpointer user, GError **error)
+run_on_host (TdRayProjector *rays, const Work *work, gboolean back, GError **error)
 {
-  Work *work = user;
+  const TdRayHostWork host = {
+    .p = work->params,
+    .views = rays->views,
+    .reach = rays->reach,
+    .volume = td_buffer_map (work->volume),
+    .lines = td_buffer_map (work->lines),
+    .measured = work->measured ? td_buffer_map (work->measured) : NULL,
+    .squares = work->squares ? td_buffer_map (work->squares) : NULL,
+    .weights = work->weights ? td_buffer_map (work->weights) : NULL,
+  };
 
-  work->params.first = first;
-  work->params.end = end;
-
-  const TdRays *p = &work->params;
-  const guint tiles[3] = { p->row_step, end - first, p->n_views * p->bands };
-  const guint items[3] = { rays_items (p->n_rows, rays->lanes), end - first, p->n_views };
-  return td_rays_launch (
-      rays, rays->project, rays->tiled ? tiles : items,
-      TD_ARGS (work->volume, rays->table, work->measured, work->lines, work->squares, work->params),
-      error);
-}
-
-/* The same work for the host's own loops; what has been enqueued is done at once there. */
-static void
-host_work (TdRayProjector *rays, const Work *work, TdRayHostWork *host)
-{
-  *host = (TdRayHostWork) { .p = work->params,
-                            .views = rays->views,
-                            .reach = rays->reach,
-                            .volume = td_buffer_map (work->volume),
-                            .lines = td_buffer_map (work->lines) };
-  host->measured = work->measured ? td_buffer_map (work->measured) : NULL;
-  host->squares = work->squares ? td_buffer_map (work->squares) : NULL;
-  host->weights = work->weights ? td_buffer_map (work->weights) : NULL;
+  return td_rays_host_run (&host, back, rays->cancellable, error);
 }
 
 static gboolean
-rays_project (TdRayProjector *rays, Work *work, TdRayViews views, GCancellable *cancellable,
-              GError **error)
+rays_project (TdRayProjector *rays, Work *work, TdRayViews views, GError **error)
 {
   const TdConeTask *task = &rays->task;
-  const double each = (double) task->n_rows * views.n * MAX (task->nx, task->ny);
+  TdRays *p = &work->params;
 
-  work->params.first_view = views.first;
-  work->params.n_views = views.n;
-  rays_set_bands (&work->params, task->n_rows, rays_item_rows (task), views.n);
-  if (rays->on_host) {
-    TdRayHostWork host;
-
-    host_work (rays, work, &host);
-    return td_rays_host_project (&host, cancellable, error);
-  }
-  return td_rays_pace (rays, &(TdRayPace) { task->n_columns, each, launch_project, work },
-                       cancellable, error);
+  p->first_view = views.first;
+  p->n_views = views.n;
+  rays_set_bands (p, task->n_rows, rays_item_rows (task), views.n);
+  if (rays->on_host)
+    return run_on_host (rays, work, FALSE, error);
+  const TdArg args[] = { TD_ARG (work->volume), TD_ARG (rays->table),   TD_ARG (work->measured),
+                         TD_ARG (work->lines),  TD_ARG (work->squares), TD_RAY_PARAMS (*p) };
+  const TdRayRun run
+      = { rays->project,
+          args,
+          G_N_ELEMENTS (args),
+          &p->first,
+          &p->end,
+          task->n_columns,
+          1,
+          { rays->tiled ? (guint) p->row_step : rays_items (task->n_rows, rays->lanes), 1,
+            views.n * (rays->tiled ? (guint) p->bands : 1) },
+          (double) task->n_rows * views.n * MAX (task->nx, task->ny) };
+  return td_rays_run (rays, &run, error);
 }
 
 gboolean
 td_rays_project (TdRayProjector *rays, TdBuffer *volume, TdRayViews views, TdBuffer *out,
-                 GCancellable *cancellable, GError **error)
+                 GError **error)
 {
   Work work
       = { .params = rays->params, .volume = volume, .lines = out, .measured = out, .squares = out };
 
-  return rays_project (rays, &work, views, cancellable, error);
+  return rays_project (rays, &work, views, error);
 }
 
 gboolean
 td_rays_compare (TdRayProjector *rays, TdBuffer *volume, const TdRayMeasured *measured,
-                 TdRayViews views, const TdRayMissing *out, GCancellable *cancellable,
-                 GError **error)
+                 TdRayViews views, const TdRayMissing *out, GError **error)
 {
   Work work = { .params = rays->params,
                 .volume = volume,
@@ -356,39 +352,31 @@ td_rays_compare (TdRayProjector *rays, TdBuffer *volume, const TdRayMeasured *me
 
   work.params.compare = TRUE;
   work.params.held_view = measured->held;
-  return rays_project (rays, &work, views, cancellable, error);
-}
-
-static gboolean
-launch_differ (TdRayProjector *rays, guint first, guint end, gpointer user, GError **error)
-{
-  Work *work = user;
-
-  work->params.first = first;
-  work->params.end = end;
-
-  const guint items[3] = { rays->task.n_rows, end - first, work->params.n_views };
-  return td_rays_launch (
-      rays, rays->differ, items,
-      TD_ARGS (rays->table, work->measured, work->lines, work->squares, work->params), error);
+  return rays_project (rays, &work, views, error);
 }
 
 gboolean
 td_rays_differ (TdRayProjector *rays, const TdRayMeasured *measured, TdRayViews views,
-                const TdRayMissing *out, GCancellable *cancellable, GError **error)
+                const TdRayMissing *out, GError **error)
 {
-  Work work = { .params = rays->params,
-                .lines = out->lines,
-                .measured = measured->lines,
-                .squares = out->squares };
+  const TdConeTask *task = &rays->task;
+  TdRays params = rays->params;
+  const TdArg args[] = { TD_ARG (rays->table), TD_ARG (measured->lines), TD_ARG (out->lines),
+                         TD_ARG (out->squares), TD_RAY_PARAMS (params) };
+  const TdRayRun run = { rays->differ,
+                         args,
+                         G_N_ELEMENTS (args),
+                         &params.first,
+                         &params.end,
+                         task->n_columns,
+                         1,
+                         { task->n_rows, 1, views.n },
+                         (double) task->n_rows * views.n };
 
-  work.params.held_view = measured->held;
-  work.params.first_view = views.first;
-  work.params.n_views = views.n;
-  return td_rays_pace (rays,
-                       &(TdRayPace) { rays->task.n_columns, (double) rays->task.n_rows * views.n,
-                                      launch_differ, &work },
-                       cancellable, error);
+  params.held_view = measured->held;
+  params.first_view = views.first;
+  params.n_views = views.n;
+  return td_rays_run (rays, &run, error);
 }
 
 static gboolean
@@ -421,21 +409,15 @@ launch_back (TdRayProjector *rays, guint first, guint end, gpointer user, GError
 }
 
 static gboolean
-rays_back (TdRayProjector *rays, Work *work, TdRayViews views, GCancellable *cancellable,
-           GError **error)
+rays_back (TdRayProjector *rays, Work *work, TdRayViews views, GError **error)
 {
   const double each = (double) rays->task.nx * rays->task.nz * views.n;
 
   work->params.first_view = views.first;
   work->params.n_views = views.n;
-  if (rays->on_host) {
-    TdRayHostWork host;
-
-    host_work (rays, work, &host);
-    return td_rays_host_back (&host, cancellable, error);
-  }
-  return td_rays_pace (rays, &(TdRayPace) { rays->task.ny, each, launch_back, work }, cancellable,
-                       error);
+  if (rays->on_host)
+    return run_on_host (rays, work, TRUE, error);
+  return td_rays_pace (rays, &(TdRayPace) { rays->task.ny, each, launch_back, work }, error);
 }
 
 /* Enqueues. Lines of @views, which begin at place @held, to @weighed; in place if they are all. */
@@ -471,13 +453,12 @@ td_rays_scratch_bytes (const TdConeTask *task, guint n_views)
 
 /* Sums by the faster kernel, a few views after others. */
 static gboolean
-rays_back_sums (TdRayProjector *rays, Work *work, TdRayViews views, GCancellable *cancellable,
-                GError **error)
+rays_back_sums (TdRayProjector *rays, Work *work, TdRayViews views, GError **error)
 {
   TdBuffer *lines = work->lines;
 
   if (!rays->tiled)
-    return rays_back (rays, work, views, cancellable, error);
+    return rays_back (rays, work, views, error);
   if (!rays->weighed) {
     rays->scratch_views = rays_scratch_views (&rays->task, views.n);
     rays->weighed = td_rays_projections_new (rays, rays->scratch_views, error);
@@ -491,7 +472,7 @@ rays_back_sums (TdRayProjector *rays, Work *work, TdRayViews views, GCancellable
     const TdRayViews some = { views.first + at, MIN (most, views.n - at) };
 
     if (!rays_weigh (rays, lines, views.first, some, rays->weighed, error)
-        || !rays_back (rays, work, some, cancellable, error))
+        || !rays_back (rays, work, some, error))
       return FALSE;
     work->params.compare = TD_RAY_ADD;
   }
@@ -500,16 +481,16 @@ rays_back_sums (TdRayProjector *rays, Work *work, TdRayViews views, GCancellable
 
 gboolean
 td_rays_back (TdRayProjector *rays, TdBuffer *lines, TdRayViews views, TdBuffer *volume,
-              GCancellable *cancellable, GError **error)
+              GError **error)
 {
   Work work = { .params = rays->params, .volume = volume, .lines = lines };
 
-  return rays_back_sums (rays, &work, views, cancellable, error);
+  return rays_back_sums (rays, &work, views, error);
 }
 
 gboolean
 td_rays_correct (TdRayProjector *rays, TdBuffer *lines, TdRayViews views, TdRayStep step,
-                 TdBuffer *volume, GCancellable *cancellable, GError **error)
+                 TdBuffer *volume, GError **error)
 {
   Work work = { .params = rays->params, .volume = volume, .lines = lines };
 
@@ -525,18 +506,18 @@ td_rays_correct (TdRayProjector *rays, TdBuffer *lines, TdRayViews views, TdRayS
     if (!rays_weigh (rays, lines, views.first, views, lines, error))
       return FALSE;
   }
-  return rays_back (rays, &work, views, cancellable, error);
+  return rays_back (rays, &work, views, error);
 }
 
 gboolean
 td_rays_add (TdRayProjector *rays, TdBuffer *lines, TdRayViews views, TdBuffer *sums,
-             TdBuffer *weights, GCancellable *cancellable, GError **error)
+             TdBuffer *weights, GError **error)
 {
   Work work = { .params = rays->params, .volume = sums, .lines = lines, .weights = weights };
 
   work.params.compare = weights ? TD_RAY_ADD_BOTH : TD_RAY_ADD;
-  return weights ? rays_back (rays, &work, views, cancellable, error)
-                 : rays_back_sums (rays, &work, views, cancellable, error);
+  return weights ? rays_back (rays, &work, views, error)
+                 : rays_back_sums (rays, &work, views, error);
 }
 
 gboolean

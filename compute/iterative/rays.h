@@ -16,7 +16,7 @@
  * that unit.
  *
  * One thread at a time. Long operations are cut into launches of a few hundredths of a second,
- * and look at the cancellable between them.
+ * and look at their cancellable between them.
  */
 typedef struct TdRayProjector TdRayProjector;
 
@@ -44,9 +44,10 @@ guint64 td_rays_projection_bytes (const TdConeTask *task, guint n_views);
    @n_views. */
 guint64 td_rays_scratch_bytes (const TdConeTask *task, guint n_views);
 
-/* @order: the view at each place, n_views of them; NULL: as they come. */
+/* @order: the view at each place, n_views of them; NULL: as they come. @cancellable: ends all that
+   the projector does; it keeps a reference. May be NULL. */
 TdRayProjector *td_rays_new (TdDevice *device, const TdConeTask *task, const guint *order,
-                             GError **error);
+                             GCancellable *cancellable, GError **error);
 void td_rays_free (TdRayProjector *rays);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdRayProjector, td_rays_free)
 TdQueue *td_rays_queue (TdRayProjector *rays); /* everything below goes there */
@@ -82,28 +83,27 @@ typedef struct {
 
 /* out = A volume. */
 gboolean td_rays_project (TdRayProjector *rays, TdBuffer *volume, TdRayViews views, TdBuffer *out,
-                          GCancellable *cancellable, GError **error);
-gboolean td_rays_compare (TdRayProjector *rays, TdBuffer *volume, const TdRayMeasured *measured,
-                          TdRayViews views, const TdRayMissing *out, GCancellable *cancellable,
                           GError **error);
+gboolean td_rays_compare (TdRayProjector *rays, TdBuffer *volume, const TdRayMeasured *measured,
+                          TdRayViews views, const TdRayMissing *out, GError **error);
 /* The second half of td_rays_compare(), for integrals that are in out->lines already. */
 gboolean td_rays_differ (TdRayProjector *rays, const TdRayMeasured *measured, TdRayViews views,
-                         const TdRayMissing *out, GCancellable *cancellable, GError **error);
+                         const TdRayMissing *out, GError **error);
 /* Projections of @n_views that are 1 everywhere: td_rays_back() of them is A' 1. Blocks. */
 gboolean td_rays_fill_ones (TdRayProjector *rays, guint n_views, TdBuffer *lines, GError **error);
 /* volume = A' lines. */
 gboolean td_rays_back (TdRayProjector *rays, TdBuffer *lines, TdRayViews views, TdBuffer *volume,
-                       GCancellable *cancellable, GError **error);
+                       GError **error);
 /* volume += relaxation * (A' lines) / (A' 1). With td_rays_compare() this is an iteration of SIRT
    (Gregor and Benson, IEEE Trans. Med. Imaging 27, 2008). The call overwrites @lines. */
 gboolean td_rays_correct (TdRayProjector *rays, TdBuffer *lines, TdRayViews views, TdRayStep step,
-                          TdBuffer *volume, GCancellable *cancellable, GError **error);
+                          TdBuffer *volume, GError **error);
 /* The same in parts of the views: sums += A' lines and, unless @weights is NULL, weights += A' 1.
    When all have been added, td_rays_apply() corrects the volume by them. */
 gboolean td_rays_add (TdRayProjector *rays, TdBuffer *lines, TdRayViews views, TdBuffer *sums,
-                      TdBuffer *weights, GCancellable *cancellable, GError **error);
+                      TdBuffer *weights, GError **error);
 gboolean td_rays_apply (TdRayProjector *rays, TdBuffer *sums, TdBuffer *weights, TdRayStep step,
-                        TdBuffer *volume, GCancellable *cancellable, GError **error);
+                        TdBuffer *volume, GError **error);
 
 /* ── Volumes ── */
 
@@ -115,11 +115,10 @@ typedef struct {
 
 /* out = volume + strength * the field's divergence. */
 gboolean td_rays_move (TdRayProjector *rays, TdBuffer *volume, TdBuffer *const field[3],
-                       TdBuffer *out, TdRayVariation variation, GCancellable *cancellable,
-                       GError **error);
+                       TdBuffer *out, TdRayVariation variation, GError **error);
 /* The field makes a step up the gradient of @out. */
 gboolean td_rays_climb (TdRayProjector *rays, TdBuffer *out, TdBuffer *const field[3],
-                        TdRayVariation variation, GCancellable *cancellable, GError **error);
+                        TdRayVariation variation, GError **error);
 
 /* Rows @which of prepared sinograms into @measured, whose first row is @origin. @rows, float
    [row][view][column], begins at row @from. Enqueues, as the next two. */
@@ -145,10 +144,10 @@ typedef struct {
 } TdRayBlend;
 
 gboolean td_rays_combine (TdRayProjector *rays, TdBuffer *to, TdRayBlend blend, TdBuffer *from,
-                          guint n_views_or_0, GCancellable *cancellable, GError **error);
+                          guint n_views_or_0, GError **error);
 /* before = here; here += factor * (here - before): volumes. */
 gboolean td_rays_extrapolate (TdRayProjector *rays, TdBuffer *here, TdBuffer *before, double factor,
-                              GCancellable *cancellable, GError **error);
+                              GError **error);
 
 /* The sums over a . b and over |a|. */
 typedef struct {
@@ -157,11 +156,11 @@ typedef struct {
 
 /* Blocks. */
 gboolean td_rays_sums (TdRayProjector *rays, TdBuffer *a, TdBuffer *b, guint n_views_or_0,
-                       TdRaySums *sums, GCancellable *cancellable, GError **error);
+                       TdRaySums *sums, GError **error);
 /* The same in two steps. The first enqueues. The second waits for that work alone, and not for what
    was enqueued between them. No other sums are asked for in between. */
 gboolean td_rays_sums_begin (TdRayProjector *rays, TdBuffer *a, TdBuffer *b, guint n_views_or_0,
-                             GCancellable *cancellable, GError **error);
+                             GError **error);
 gboolean td_rays_sums_end (TdRayProjector *rays, TdRaySums *sums, GError **error);
 
 /* ── Reference ── */

@@ -28,10 +28,9 @@ cgls_init (Cgls *cgls, GError **error)
                      solver->measured, 0, bytes, error)
          && (!solver->watch->begin
              || (td_ray_group_project (solver->group, cgls->volume, (TdRayViews) { 0, n },
-                                       cgls->image, solver->cancellable, error)
+                                       cgls->image, error)
                  && td_rays_combine (td_ray_group_lead (solver->group), cgls->rest,
-                                     (TdRayBlend) { 1, -1 }, cgls->image, n, solver->cancellable,
-                                     error)));
+                                     (TdRayBlend) { 1, -1 }, cgls->image, n, error)));
 }
 
 static void
@@ -54,10 +53,8 @@ solver_cgls_descend (Cgls *cgls, double *square, GError **error)
   const TdRayViews all = { 0, solver->task->n_views };
   TdRaySums sums;
 
-  if (!td_ray_group_back (solver->group, cgls->rest, all, cgls->gradient, solver->cancellable,
-                          error)
-      || !td_ray_group_sums (solver->group, cgls->gradient, cgls->gradient, &sums,
-                             solver->cancellable, error))
+  if (!td_ray_group_back (solver->group, cgls->rest, all, cgls->gradient, error)
+      || !td_ray_group_sums (solver->group, cgls->gradient, cgls->gradient, &sums, error))
     return FALSE;
   *square = sums.product;
   return TRUE;
@@ -76,7 +73,7 @@ solver_cgls_recall (Cgls *cgls, double norm, double *square, GError **error)
   if (!td_solver_recall (solver, norm, &momentum))
     return TRUE;
   if (!td_rays_sums (td_ray_group_lead (solver->group), cgls->rest, cgls->rest,
-                     solver->task->n_views, &rest, solver->cancellable, error))
+                     solver->task->n_views, &rest, error))
     return FALSE;
   if (!(fabs (sqrt (rest.product) - sqrt (own[1]))
         <= SAME * (sqrt (own[1]) + SAME * sqrt (norm)))) {
@@ -106,25 +103,21 @@ solver_cgls_step (Cgls *cgls, double *square, double *rest, GError **error)
   const TdSolver *solver = cgls->solver;
   TdRayGroup *group = solver->group;
   TdRayProjector *lead = td_ray_group_lead (group);
-  GCancellable *cancellable = solver->cancellable;
   const guint n = solver->task->n_views;
   TdRaySums image, left;
   double next;
 
-  if (!td_ray_group_project (group, cgls->direction, (TdRayViews) { 0, n }, cgls->image,
-                             cancellable, error)
-      || !td_rays_sums (lead, cgls->image, cgls->image, n, &image, cancellable, error))
+  if (!td_ray_group_project (group, cgls->direction, (TdRayViews) { 0, n }, cgls->image, error)
+      || !td_rays_sums (lead, cgls->image, cgls->image, n, &image, error))
     return FALSE;
   const double alpha = image.product > 0 ? *square / image.product : 0;
-  if (!td_ray_group_combine (group, cgls->volume, (TdRayBlend) { 1, alpha }, cgls->direction,
-                             cancellable, error)
-      || !td_rays_combine (lead, cgls->rest, (TdRayBlend) { 1, -alpha }, cgls->image, n,
-                           cancellable, error)
-      || !td_rays_sums (lead, cgls->rest, cgls->rest, n, &left, cancellable, error)
+  if (!td_ray_group_combine (group, cgls->volume, (TdRayBlend) { 1, alpha }, cgls->direction, error)
+      || !td_rays_combine (lead, cgls->rest, (TdRayBlend) { 1, -alpha }, cgls->image, n, error)
+      || !td_rays_sums (lead, cgls->rest, cgls->rest, n, &left, error)
       || !solver_cgls_descend (cgls, &next, error))
     return FALSE;
   const TdRayBlend turn = { *square > 0 ? next / *square : 0, 1 };
-  if (!td_ray_group_combine (group, cgls->direction, turn, cgls->gradient, cancellable, error))
+  if (!td_ray_group_combine (group, cgls->direction, turn, cgls->gradient, error))
     return FALSE;
   *rest = left.product;
   *square = next;
@@ -140,11 +133,10 @@ td_solver_cgls (TdSolver *solver, GError **error)
   gboolean more = TRUE;
   GError *reason = NULL;
   gboolean ok = cgls_init (&cgls, error)
-                && td_ray_group_measured_squares (solver->group, solver->measured, &norm,
-                                                  solver->cancellable, error)
+                && td_ray_group_measured_squares (solver->group, solver->measured, &norm, error)
                 && solver_cgls_descend (&cgls, &square, error)
                 && td_ray_group_combine (solver->group, cgls.direction, (TdRayBlend) { 0, 1 },
-                                         cgls.gradient, solver->cancellable, error)
+                                         cgls.gradient, error)
                 && solver_cgls_recall (&cgls, norm, &square, error);
 
   while (ok && more) {

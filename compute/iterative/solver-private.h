@@ -10,7 +10,6 @@ typedef struct {
   const TdSolverSettings *settings;
   TdBuffer *measured;
   const TdSolverWatch *watch;
-  GCancellable *cancellable;
   guint passes;    /* done */
   guint earlier;   /* by the run that this one goes on from */
   double residual; /* the last pass's */

@@ -57,7 +57,7 @@ sirt_init (Sirt *sirt, GError **error)
   return (sirt->before = td_ray_group_volume_new (solver->group, error))
          && (sirt->denoise.spare = td_ray_group_volume_new (solver->group, error))
          && td_ray_group_combine (solver->group, sirt->before, (TdRayBlend) { 0, 1 }, sirt->volume,
-                                  solver->cancellable, error);
+                                  error);
 }
 
 /* The volume's mean weighted by itself: the material's value where there is one in air. */
@@ -66,8 +66,7 @@ measure_typical (Sirt *sirt, GError **error)
 {
   TdRaySums sums;
 
-  if (!td_ray_group_sums (sirt->solver->group, sirt->before, sirt->before, &sums,
-                          sirt->solver->cancellable, error))
+  if (!td_ray_group_sums (sirt->solver->group, sirt->before, sirt->before, &sums, error))
     return FALSE;
   sirt->typical = sums.magnitude > 0 ? sums.product / sums.magnitude : 0;
   return TRUE;
@@ -82,16 +81,13 @@ solver_sirt_regularise (Sirt *sirt, GError **error)
 
   sirt->denoise.steps = DENOISE_STEPS;
   sirt->denoise.variation = (TdRayVariation) { strength, solver->settings->non_negative };
-  if (strength > 0
-      && !td_ray_group_denoise (solver->group, sirt->volume, &sirt->denoise, solver->cancellable,
-                                error))
+  if (strength > 0 && !td_ray_group_denoise (solver->group, sirt->volume, &sirt->denoise, error))
     return FALSE;
   const double next = MIN ((1 + sqrt (1 + 4 * sirt->momentum * sirt->momentum)) / 2, sirt->most);
   const double factor = (sirt->momentum - 1) / next;
 
   sirt->momentum = next;
-  return td_ray_group_extrapolate (solver->group, sirt->volume, sirt->before, factor,
-                                   solver->cancellable, error);
+  return td_ray_group_extrapolate (solver->group, sirt->volume, sirt->before, factor, error);
 }
 
 /* Subsets differ, and momentum adds their differences up. Where the residual rises, the momentum
@@ -122,8 +118,7 @@ solver_sirt_weights (Sirt *sirt, guint index, TdRayViews views, TdGroupVolume **
     g_autoptr (TdGroupVolume) volume = td_ray_group_volume_new (group, error);
 
     if (!volume || !td_rays_fill_ones (lead, views.n, sirt->missing.lines, error)
-        || !td_ray_group_back (group, sirt->missing.lines, views, volume, sirt->solver->cancellable,
-                               error)
+        || !td_ray_group_back (group, sirt->missing.lines, views, volume, error)
         || !td_queue_finish (td_rays_queue (lead), error))
       return FALSE;
     g_ptr_array_add (sirt->weights, g_steal_pointer (&volume));
@@ -145,11 +140,10 @@ solver_sirt_visit (Sirt *sirt, guint index, double *squares, GError **error)
 
   if (!solver_sirt_weights (sirt, index, views, &step.weights, error)
       || !td_ray_group_compare (solver->group, sirt->volume, solver->measured, views,
-                                &sirt->missing, solver->cancellable, error)
-      || !td_rays_sums_begin (lead, sirt->missing.squares, sirt->missing.squares, views.n,
-                              solver->cancellable, error)
+                                &sirt->missing, error)
+      || !td_rays_sums_begin (lead, sirt->missing.squares, sirt->missing.squares, views.n, error)
       || !td_ray_group_correct (solver->group, sirt->missing.lines, views, &step, sirt->volume,
-                                solver->cancellable, error)
+                                error)
       || !td_rays_sums_end (lead, &sums, error)) /* while the device corrects */
     return FALSE;
   *squares += sums.magnitude;
@@ -230,8 +224,7 @@ td_solver_sirt (TdSolver *solver, GError **error)
   gboolean more = TRUE;
   GError *reason = NULL;
   gboolean ok = sirt_init (&sirt, error)
-                && td_ray_group_measured_squares (solver->group, solver->measured, &norm,
-                                                  solver->cancellable, error)
+                && td_ray_group_measured_squares (solver->group, solver->measured, &norm, error)
                 && solver_sirt_recall (&sirt, norm, error);
 
   while (ok && more) {

@@ -212,15 +212,13 @@ td_solver_remember (TdSolver *solver, double norm, TdSolverMomentum *momentum, G
 
 TdGroupVolume *
 td_solver_run (TdRayGroup *group, const TdSolverSettings *settings, TdBuffer *measured,
-               const TdSolverWatch *watch, TdSolverEnd *end, GCancellable *cancellable,
-               GError **error)
+               const TdSolverWatch *watch, TdSolverEnd *end, GError **error)
 {
   TdSolver solver = { .group = group,
                       .task = td_ray_group_task (group),
                       .settings = settings,
                       .measured = measured,
-                      .watch = watch,
-                      .cancellable = cancellable };
+                      .watch = watch };
   TdGroupVolume *volume = settings->kind == TD_SOLVER_CGLS ? td_solver_cgls (&solver, error)
                                                            : td_solver_sirt (&solver, error);
 

@@ -99,4 +99,4 @@ typedef struct {
    a store. The volume is the group's. Blocks. */
 TdGroupVolume *td_solver_run (TdRayGroup *group, const TdSolverSettings *settings,
                               TdBuffer *measured, const TdSolverWatch *watch, TdSolverEnd *end,
-                              GCancellable *cancellable, GError **error);
+                              GError **error);

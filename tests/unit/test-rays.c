@@ -105,7 +105,7 @@ fixture_init (Fixture *f, gconstpointer id, const Setup *setup, const guint *ord
   if (as_gpu)
     f->device->info.cpu_shaped = FALSE;
   make_task (setup, &f->task);
-  f->rays = td_rays_new (f->device, &f->task, order, &error);
+  f->rays = td_rays_new (f->device, &f->task, order, NULL, &error);
   g_assert_no_error (error);
   f->n_voxels = (gsize) f->task.nx * f->task.ny * f->task.nz;
   f->n_pixels = (gsize) f->task.n_columns * f->task.n_rows * VIEWS;
@@ -222,8 +222,8 @@ check_setup (gconstpointer id, const Setup *setup)
   g_autoptr (TdBuffer) lines = lines_buffer (&f, y);
   g_autoptr (TdBuffer) image = lines_buffer (&f, y);
   g_autoptr (TdBuffer) sum = volume_buffer (&f, x);
-  g_assert_true (td_rays_project (f.rays, volume, (TdRayViews) { 0, VIEWS }, image, NULL, &error));
-  g_assert_true (td_rays_back (f.rays, lines, (TdRayViews) { 0, VIEWS }, sum, NULL, &error));
+  g_assert_true (td_rays_project (f.rays, volume, (TdRayViews) { 0, VIEWS }, image, &error));
+  g_assert_true (td_rays_back (f.rays, lines, (TdRayViews) { 0, VIEWS }, sum, &error));
   g_autofree float *ax = lines_read (&f, image), *ay = volume_read (&f, sum);
   const double there = td_truth_relative_rms (ax, projected, f.n_pixels);
   const double back = td_truth_relative_rms (ay, gathered, f.n_voxels);
@@ -286,7 +286,7 @@ test_places (gconstpointer id)
   td_test_random (y, f.n_pixels, 22);
   g_autoptr (TdBuffer) volume = volume_buffer (&f, x);
   g_autoptr (TdBuffer) image = lines_buffer (&f, y);
-  g_assert_true (td_rays_project (f.rays, volume, (TdRayViews) { first, n }, image, NULL, &error));
+  g_assert_true (td_rays_project (f.rays, volume, (TdRayViews) { first, n }, image, &error));
   g_autofree float *ax = lines_read (&f, image);
   for (guint i = 0; i < n; i++) {
     td_rays_reference_project (&f.task, order[first + i], x, projected);
@@ -324,9 +324,9 @@ largest_eigenvalue (Fixture *f, guint first, guint n)
     const TdRayMissing missing = { off, squares };
     const TdRayViews views = { first, n };
 
-    g_assert_true (td_rays_compare (f->rays, volume, &measured, views, &missing, NULL, &error));
-    g_assert_true (td_rays_correct (f->rays, off, views, (TdRayStep) { 1, FALSE, NULL }, volume,
-                                    NULL, &error));
+    g_assert_true (td_rays_compare (f->rays, volume, &measured, views, &missing, &error));
+    g_assert_true (
+        td_rays_correct (f->rays, off, views, (TdRayStep) { 1, FALSE, NULL }, volume, &error));
     g_autofree float *moved = volume_read (f, volume);
     double before = 0, after = 0;
     for (gsize i = 0; i < f->n_voxels; i++) {
@@ -357,13 +357,13 @@ check_kept (gconstpointer id, const Setup *setup)
     ones[i] = 1;
   g_autoptr (TdBuffer) weights = volume_buffer (&f, x);
   g_autoptr (TdBuffer) lines = lines_buffer (&f, ones);
-  g_assert_true (td_rays_back (f.rays, lines, views, weights, NULL, &error));
+  g_assert_true (td_rays_back (f.rays, lines, views, weights, &error));
   for (guint kept = 0; kept < 2; kept++) {
     const TdRayStep step = { 0.7, TRUE, kept ? weights : NULL };
     g_autoptr (TdBuffer) volume = volume_buffer (&f, x);
     g_autoptr (TdBuffer) off = lines_buffer (&f, y);
 
-    g_assert_true (td_rays_correct (f.rays, off, views, step, volume, NULL, &error));
+    g_assert_true (td_rays_correct (f.rays, off, views, step, volume, &error));
     g_autofree float *moved = volume_read (&f, volume);
     for (gsize i = 0; i < f.n_voxels && !kept; i++)
       expected[i] = moved[i];
@@ -444,7 +444,7 @@ test_phantom (gconstpointer id)
       }
   g_autoptr (TdBuffer) volume = volume_buffer (&f, x);
   g_autoptr (TdBuffer) image = lines_buffer (&f, zeros);
-  g_assert_true (td_rays_project (f.rays, volume, (TdRayViews) { 0, VIEWS }, image, NULL, &error));
+  g_assert_true (td_rays_project (f.rays, volume, (TdRayViews) { 0, VIEWS }, image, &error));
   g_autofree float *ax = lines_read (&f, image);
   const double off = td_truth_relative_rms (ax, exact, f.n_pixels);
   g_test_message ("against exact integrals: %.4f", off);
@@ -488,7 +488,7 @@ test_store (void)
 
   make_task (setup, &task);
   td_test_random (rows, setup->n_rows * row_floats, 5);
-  g_autoptr (TdRayProjector) rays = td_rays_new (device, &task, order, &error);
+  g_autoptr (TdRayProjector) rays = td_rays_new (device, &task, order, NULL, &error);
   for (guint chunk = 1; chunk <= setup->n_rows + 4; chunk += 4) {
     TdRayStore *store = td_ray_store_new (rays, &task, order, chunk, 3, &error);
     g_assert_no_error (error);

@@ -53,7 +53,7 @@ fixture_init_on (Fixture *f, TdDevice *device, guint subsets)
   g_autofree guint *order = td_solver_order (VIEWS, subsets);
   const TdGroupMember member = { f->device, 0, N };
   const TdGroupShares shares = { &member, 1, 0, f->device };
-  f->group = td_ray_group_new (&shares, &f->task, order, &failed, &error);
+  f->group = td_ray_group_new (&shares, &f->task, order, &failed, NULL, &error);
   g_assert_no_error (error);
 
   f->object = g_new (float, N *N *N_ROWS);
@@ -62,9 +62,9 @@ fixture_init_on (Fixture *f, TdDevice *device, guint subsets)
   g_autoptr (TdGroupVolume) volume = td_ray_group_volume_new (f->group, &error);
   const TdRayBox all = { { 0 }, { N, N, N_ROWS } };
   f->measured = td_ray_group_lines_new (f->group, VIEWS, &error);
-  g_assert_true (td_ray_group_put (f->group, f->object, &all, -G_MAXFLOAT, volume, NULL, &error));
-  g_assert_true (td_ray_group_project (f->group, volume, (TdRayViews) { 0, VIEWS }, f->measured,
-                                       NULL, &error));
+  g_assert_true (td_ray_group_put (f->group, f->object, &all, -G_MAXFLOAT, volume, &error));
+  g_assert_true (
+      td_ray_group_project (f->group, volume, (TdRayViews) { 0, VIEWS }, f->measured, &error));
   g_assert_true (td_ray_group_finish (f->group, &error));
 }
 
@@ -94,7 +94,7 @@ on_begin (TdGroupVolume *volume, gpointer user, GError **error)
   const Fixture *f = user;
   const TdRayBox all = { { 0 }, { N, N, N_ROWS } };
 
-  return td_ray_group_put (f->group, f->object, &all, -G_MAXFLOAT, volume, NULL, error);
+  return td_ray_group_put (f->group, f->object, &all, -G_MAXFLOAT, volume, error);
 }
 
 static gboolean
@@ -128,9 +128,9 @@ run (Fixture *f, const TdSolverSettings *settings, TdSolverEnd *end)
 
   f->passes = f->calls = 0;
   g_autoptr (TdGroupVolume) volume
-      = td_solver_run (f->group, settings, f->measured, &watch, end, NULL, &error);
+      = td_solver_run (f->group, settings, f->measured, &watch, end, &error);
   g_assert_no_error (error);
-  g_assert_true (td_ray_group_give (f->group, volume, &all, out, NULL, &error));
+  g_assert_true (td_ray_group_give (f->group, volume, &all, out, &error));
   return out;
 }
 
@@ -317,7 +317,7 @@ check_moment (TdSolverKind kind, Moment moment)
 
   fixture_init (&f, settings.subsets);
   g_autoptr (TdGroupVolume) volume
-      = td_solver_run (f.group, &settings, f.measured, &watch, &end, NULL, &error);
+      = td_solver_run (f.group, &settings, f.measured, &watch, &end, &error);
   td_test_pin ("solver %u, moment %u: %u passes, %s", kind, moment, teller.passes,
                error ? error->message : "no error");
   const gboolean goes_on = td_solver_momentum_volumes (kind) > 0;
@@ -441,8 +441,7 @@ going_remember (const TdSolverMomentum *momentum, gpointer user, GError **error)
 
   going->kept = *momentum;
   for (guint i = 0; i < momentum->n_volumes; i++)
-    if (!td_ray_group_give (going->f.group, momentum->volumes[i], &all, going->more[i], NULL,
-                            error))
+    if (!td_ray_group_give (going->f.group, momentum->volumes[i], &all, going->more[i], error))
       return FALSE;
   return TRUE;
 }
@@ -453,7 +452,7 @@ going_begin (TdGroupVolume *volume, gpointer user, GError **error)
   Going *going = user;
   const TdRayBox all = { { 0 }, { N, N, N_ROWS } };
 
-  return td_ray_group_put (going->f.group, going->volume, &all, -G_MAXFLOAT, volume, NULL, error);
+  return td_ray_group_put (going->f.group, going->volume, &all, -G_MAXFLOAT, volume, error);
 }
 
 static gboolean
@@ -477,7 +476,7 @@ going_recall_volumes (const TdSolverMomentum *momentum, gpointer user, GError **
   g_assert_cmpuint (momentum->n_volumes, ==, going->kept.n_volumes);
   for (guint i = 0; i < momentum->n_volumes; i++)
     if (!td_ray_group_put (going->f.group, going->more[i], &all, -G_MAXFLOAT, momentum->volumes[i],
-                           NULL, error))
+                           error))
       return FALSE;
   return TRUE;
 }
@@ -533,9 +532,9 @@ going_run (Going *going, const TdSolverSettings *settings, gboolean goes_on, flo
 
   going->failed = going->recalled = going->f.passes = 0;
   g_autoptr (TdGroupVolume) volume
-      = td_solver_run (going->f.group, settings, going->f.measured, &watch, &end, NULL, &error);
+      = td_solver_run (going->f.group, settings, going->f.measured, &watch, &end, &error);
   g_assert_no_error (error);
-  g_assert_true (td_ray_group_give (going->f.group, volume, &all, out, NULL, &error));
+  g_assert_true (td_ray_group_give (going->f.group, volume, &all, out, &error));
   return end;
 }
 
@@ -717,10 +716,10 @@ test_denoise (void)
   denoise.spare = td_ray_group_volume_new (f.group, &error);
   for (guint i = 0; i < 3; i++)
     denoise.field[i] = td_ray_group_volume_new (f.group, &error);
-  g_assert_true (td_ray_group_put (f.group, f.object, &all, -G_MAXFLOAT, volume, NULL, &error));
-  g_assert_true (td_ray_group_denoise (f.group, volume, &denoise, NULL, &error));
+  g_assert_true (td_ray_group_put (f.group, f.object, &all, -G_MAXFLOAT, volume, &error));
+  g_assert_true (td_ray_group_denoise (f.group, volume, &denoise, &error));
   g_autofree float *out = g_new (float, N *N *N_ROWS);
-  g_assert_true (td_ray_group_give (f.group, volume, &all, out, NULL, &error));
+  g_assert_true (td_ray_group_give (f.group, volume, &all, out, &error));
   const double taken = strength / (N / 2);
   td_test_pin ("%.5f and %.5f, expected %.5f and %.5f", out[1], out[N - 2], 0.2 + taken,
                0.8 - taken);
@@ -760,10 +759,10 @@ test_strength (void)
   denoise.spare = td_ray_group_volume_new (f.group, &error);
   for (guint i = 0; i < 3; i++)
     denoise.field[i] = td_ray_group_volume_new (f.group, &error);
-  g_assert_true (td_ray_group_put (f.group, f.object, &all, -G_MAXFLOAT, volume, NULL, &error));
-  g_assert_true (td_ray_group_denoise (f.group, volume, &denoise, NULL, &error));
+  g_assert_true (td_ray_group_put (f.group, f.object, &all, -G_MAXFLOAT, volume, &error));
+  g_assert_true (td_ray_group_denoise (f.group, volume, &denoise, &error));
   g_autofree float *expected = g_new (float, N *N *N_ROWS);
-  g_assert_true (td_ray_group_give (f.group, volume, &all, expected, NULL, &error));
+  g_assert_true (td_ray_group_give (f.group, volume, &all, expected, &error));
   for (guint i = 0; i < N * N * N_ROWS; i++) {
     moved += pow (expected[i] - f.object[i], 2);
     off += pow (got[i] - expected[i], 2);

@@ -300,8 +300,7 @@ td_iterative_momentum_refuse (TdIterativeMomentum *momentum)
 /* Slices of all volumes, one after the other. @failed: 0 or the file's errno. */
 static gboolean
 iterative_momentum_move (const TdIterativeMomentum *momentum, gboolean save, TdRayGroup *group,
-                         const TdSolverMomentum *what, GCancellable *cancellable, int *failed,
-                         GError **error)
+                         const TdSolverMomentum *what, int *failed, GError **error)
 {
   const int file = save ? momentum->to : momentum->from;
   guint64 at = save ? momentum->slab + sizeof (Record) : momentum->at;
@@ -319,12 +318,11 @@ iterative_momentum_move (const TdIterativeMomentum *momentum, gboolean save, TdR
     const gsize bytes = count * slice * sizeof (float);
     TdGroupVolume *volume = what->volumes[i / task->nz];
 
-    if (save && !td_ray_group_give (group, volume, &box, slices, cancellable, error))
+    if (save && !td_ray_group_give (group, volume, &box, slices, error))
       return FALSE;
     *failed
         = save ? td_file_write (file, slices, bytes, at) : td_file_read (file, slices, bytes, at);
-    if (!save && !*failed
-        && !td_ray_group_put (group, slices, &box, -G_MAXFLOAT, volume, cancellable, error))
+    if (!save && !*failed && !td_ray_group_put (group, slices, &box, -G_MAXFLOAT, volume, error))
       return FALSE;
     at += bytes;
     i += count;
@@ -334,11 +332,11 @@ iterative_momentum_move (const TdIterativeMomentum *momentum, gboolean save, TdR
 
 gboolean
 td_iterative_momentum_load (TdIterativeMomentum *momentum, TdRayGroup *group,
-                            const TdSolverMomentum *into, GCancellable *cancellable, GError **error)
+                            const TdSolverMomentum *into, GError **error)
 {
   int failed;
 
-  if (!iterative_momentum_move (momentum, FALSE, group, into, cancellable, &failed, error))
+  if (!iterative_momentum_move (momentum, FALSE, group, into, &failed, error))
     return FALSE;
   if (failed)
     td_set_error (
@@ -377,7 +375,7 @@ give_up (TdIterativeMomentum *momentum, int failed)
 
 gboolean
 td_iterative_momentum_save (TdIterativeMomentum *momentum, TdRayGroup *group, guint first,
-                            const TdSolverMomentum *from, GCancellable *cancellable, GError **error)
+                            const TdSolverMomentum *from, GError **error)
 {
   Record record = { .first = first, .passes = from->passes };
   int failed;
@@ -388,7 +386,7 @@ td_iterative_momentum_save (TdIterativeMomentum *momentum, TdRayGroup *group, gu
   memcpy (record.numbers, from->numbers, sizeof record.numbers);
   momentum->slab = momentum->end;
   momentum->gave = SUM_START;
-  if (!iterative_momentum_move (momentum, TRUE, group, from, cancellable, &failed, error))
+  if (!iterative_momentum_move (momentum, TRUE, group, from, &failed, error))
     return FALSE;
   if (!failed)
     failed = td_file_write (momentum->to, &record, sizeof record, momentum->slab);

@@ -35,14 +35,12 @@ void td_iterative_momentum_gave (TdIterativeMomentum *momentum, const float *val
 gboolean td_iterative_momentum_recall (TdIterativeMomentum *momentum, guint first, guint n,
                                        TdSolverMomentum *numbers);
 gboolean td_iterative_momentum_load (TdIterativeMomentum *momentum, TdRayGroup *group,
-                                     const TdSolverMomentum *into, GCancellable *cancellable,
-                                     GError **error);
+                                     const TdSolverMomentum *into, GError **error);
 /* Notes that the stored momentum is of other projections, so that the run does without it. */
 void td_iterative_momentum_refuse (TdIterativeMomentum *momentum);
 /* Saves the slab's momentum, if it is to be kept. A fault of the file is a note; FALSE: a fault of
    a device. */
 gboolean td_iterative_momentum_save (TdIterativeMomentum *momentum, TdRayGroup *group, guint first,
-                                     const TdSolverMomentum *from, GCancellable *cancellable,
-                                     GError **error);
+                                     const TdSolverMomentum *from, GError **error);
 /* The slab's values, @n slices, have all been given. */
 void td_iterative_momentum_end_slab (TdIterativeMomentum *momentum, guint n);

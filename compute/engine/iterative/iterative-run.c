@@ -157,8 +157,7 @@ iterative_keep (Run *run, TdGroupVolume *volume, GError **error)
   for (guint z = 0; z < task->nz; z += at_once) {
     const TdRayBox box = { { 0, 0, z }, { task->nx, task->ny, MIN (at_once, task->nz - z) } };
 
-    if (!td_ray_group_give (run->group, volume, &box, run->kept + z * slice, run->cancellable,
-                            error)) {
+    if (!td_ray_group_give (run->group, volume, &box, run->kept + z * slice, error)) {
       run->kept_passes = z == 0 ? before : 0;
       return FALSE;
     }
@@ -185,7 +184,7 @@ iterative_show (Run *run, TdGroupVolume *volume, GError **error)
     return TRUE;
   g_autofree float *pixels
       = td_host_malloc ((guint64) self->size[0] * self->size[1] * sizeof (float), error);
-  if (!pixels || !td_ray_group_give (run->group, volume, &box, pixels, run->cancellable, error))
+  if (!pixels || !td_ray_group_give (run->group, volume, &box, pixels, error))
     return FALSE;
   run->job->estimate_sink (slice, run->passes, pixels, run->job->estimate_user);
   return TRUE;
@@ -236,7 +235,7 @@ recall_volumes (const TdSolverMomentum *momentum, gpointer user, GError **error)
 {
   Run *run = user;
 
-  return td_iterative_momentum_load (run->momentum, run->group, momentum, run->cancellable, error);
+  return td_iterative_momentum_load (run->momentum, run->group, momentum, error);
 }
 
 static void
@@ -253,7 +252,7 @@ iterative_remember (const TdSolverMomentum *momentum, gpointer user, GError **er
   Run *run = user;
 
   return td_iterative_momentum_save (run->momentum, run->group, run->slab * run->self->slab_rows,
-                                     momentum, run->cancellable, error);
+                                     momentum, error);
 }
 
 /* ── In and out ── */
@@ -282,7 +281,7 @@ iterative_begin (TdGroupVolume *volume, gpointer user, GError **error)
       return FALSE;
     if (!from_kept)
       td_iterative_momentum_took (run->momentum, slices, n * slice);
-    if (!td_ray_group_put (run->group, slices, &box, least, volume, run->cancellable, error))
+    if (!td_ray_group_put (run->group, slices, &box, least, volume, error))
       return FALSE;
   }
   return TRUE;
@@ -328,7 +327,7 @@ iterative_give (Run *run, TdGroupVolume *volume, guint z, guint n, guint first, 
       return FALSE;
     if (!volume)
       copy_box (&run->task, run->kept, &box, out);
-    else if (!td_ray_group_give (run->group, volume, &box, out, run->cancellable, error)) {
+    else if (!td_ray_group_give (run->group, volume, &box, out, error)) {
       iterative_release (out, device);
       return FALSE;
     }
@@ -386,15 +385,15 @@ iterative_iterate (Run *run, GError **error)
   run->device = run->cut.batch_views ? run->self->host : run->cut.members[0].device;
   const TdGroupShares shares
       = { run->cut.members, run->cut.n, run->cut.batch_views, run->self->host };
-  run->group = td_ray_group_new (&shares, &run->task, order, &run->failed, error);
+  run->group = td_ray_group_new (&shares, &run->task, order, &run->failed, run->cancellable, error);
   if (!run->group || (!run->measured && !run->store && !iterative_load (run, order, error)))
     return NULL;
   td_ray_group_set_store (run->group, run->store);
   const gint64 start = g_get_monotonic_time ();
   settings.iterations -= run->kept_passes;
   settings.keep_weights = run->cut.keep_weights;
-  TdGroupVolume *volume = td_solver_run (run->group, &settings, run->measured, &watch, &run->end,
-                                         run->cancellable, error);
+  TdGroupVolume *volume
+      = td_solver_run (run->group, &settings, run->measured, &watch, &run->end, error);
   run->seconds += seconds_since (start);
   td_job_add_stage (run->job, N_ ("iterate"), seconds_since (start));
   return volume;
