@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sort.h"
 
+#include <math.h>
 #include <string.h>
 
 int
@@ -59,4 +60,31 @@ td_float_at_rank (float *values, gsize n, gsize rank)
       break;
   }
   return values[rank];
+}
+
+gsize
+td_keep_finite (float *values, gsize n)
+{
+  gsize finite = 0;
+
+  for (gsize i = 0; i < n; i++)
+    if (isfinite (values[i]))
+      values[finite++] = values[i];
+  return finite;
+}
+
+double
+td_median (float *values, gsize n)
+{
+  const gsize finite = td_keep_finite (values, n), middle = finite / 2;
+
+  if (finite == 0)
+    return NAN;
+  const float above = td_float_at_rank (values, finite, middle);
+  if (finite % 2)
+    return above;
+  float below = values[0];
+  for (gsize i = 1; i < middle; i++)
+    below = MAX (below, values[i]);
+  return ((double) below + above) / 2;
 }

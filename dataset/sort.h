@@ -3,7 +3,7 @@
 
 #include <glib.h>
 
-/* NaN has no place among other values: take it out before. */
+/* NaN has no place among other values: take it out before (td_keep_finite()). */
 
 /* The order for qsort(): smallest first. */
 int td_compare_doubles (const void *a, const void *b);
@@ -15,3 +15,10 @@ int td_compare_strings (const void *a, const void *b);
    @values are reordered: no smaller ones stand behind @rank, no larger ones before it (Hoare, Comm.
    ACM 4, 1961, algorithm 65). */
 float td_float_at_rank (float *values, gsize n, gsize rank);
+
+/* Moves the finite values to the front and returns how many there are. */
+gsize td_keep_finite (float *values, gsize n);
+
+/* The median of the finite values, the mean of the middle two where their number is even; NAN:
+   there is none. Moves them. */
+double td_median (float *values, gsize n);

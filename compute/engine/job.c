@@ -415,11 +415,8 @@ td_job_ends_early (TdJob *job)
 static void
 range_of (float *values, gsize n, double *low, double *high)
 {
-  gsize finite = 0;
+  const gsize finite = td_keep_finite (values, n);
 
-  for (gsize i = 0; i < n; i++)
-    if (isfinite (values[i]))
-      values[finite++] = values[i];
   *low = 0;
   *high = 1;
   if (finite == 0)

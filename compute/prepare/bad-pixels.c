@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "compute/device/host.h"
-#include "median.h"
+#include "dataset/sort.h"
 
 #define WINDOW 2        /* pixels to either side that a pixel is compared with */
 #define STUCK_FRAMES 5  /* so many equal samples of a pixel are no coincidence */

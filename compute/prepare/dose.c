@@ -2,13 +2,14 @@
 #include "dose.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "compute/device/host-fft.h"
 #include "compute/device/host.h"
 #include "dataset/error.h"
 #include "dataset/scan-view.h"
 #include "flat-beam.h"
-#include "median.h"
+#include "dataset/sort.h"
 #include "steps.h"
 
 /* Enough for a thousandth at a hundred photons a pixel; and what all views together may take. */
@@ -281,11 +282,10 @@ average_view (guint view, gpointer user)
   const TdHostPieces pieces = td_host_scratch_take (air->scratch);
   float *finite = pieces.from, *away = pieces.to;
   double sum = 0;
-  gsize n = 0, within = 0;
+  gsize within = 0;
 
-  for (gsize i = 0; i < air->pixels; i++)
-    if (isfinite (values[i]))
-      finite[n++] = values[i];
+  memcpy (finite, values, air->pixels * sizeof *finite);
+  const gsize n = td_keep_finite (finite, air->pixels);
   double median = n > 0 ? td_median (finite, n) : 1;
   for (gsize i = 0; i < n; i++)
     away[i] = (float) fabs (finite[i] - median);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "compute/device/host.h"
-#include "median.h"
 #include "dataset/sort.h"
 
 /* Ranges kept: a job's reading thread is at most a few slabs ahead of the last device. */
@@ -584,4 +583,102 @@ td_flats_read (TdFlats *flats, TdFlatsHow how, guint row0, guint n_rows, GCancel
     g_atomic_ref_count_inc (&rows->references);
   g_mutex_unlock (&flats->lock);
   return rows;
+}
+
+/* ── Groups of flats, and what lies between them ── */
+
+static gboolean
+know_positions (const TdScanFacts *facts)
+{
+  if (!facts->flat_positions)
+    return FALSE;
+  for (guint f = 0; f < facts->n_flats; f++)
+    if (!isfinite (facts->flat_positions[f]))
+      return FALSE;
+  return TRUE;
+}
+
+guint
+td_flats_groups (const TdScanFacts *facts, gboolean one_group, double *positions,
+                 guint *group_of_flat)
+{
+  for (guint f = 0; group_of_flat && f < facts->n_flats; f++)
+    group_of_flat[f] = 0;
+  if (positions)
+    positions[0] = 0;
+  if (one_group || facts->n_flats < 2 || !know_positions (facts))
+    return 1;
+
+  /* In the order they were taken. */
+  const guint n = facts->n_flats;
+  g_autofree double *taken = g_memdup2 (facts->flat_positions, n * sizeof *taken);
+  qsort (taken, n, sizeof *taken, td_compare_doubles);
+  guint n_moments = 1;
+  for (guint i = 1; i < n; i++)
+    n_moments += taken[i] > taken[i - 1];
+  guint n_groups = MIN (n_moments, TD_FLATS_MAX_GROUPS);
+  guint count[TD_FLATS_MAX_GROUPS] = { 0 };
+  double sum[TD_FLATS_MAX_GROUPS] = { 0 };
+
+  for (guint i = 0, moment = 0; i < n; i++) {
+    moment += i > 0 && taken[i] > taken[i - 1];
+    guint group = (guint) ((guint64) moment * n_groups / n_moments);
+    sum[group] += taken[i];
+    count[group]++;
+    for (guint f = 0; group_of_flat && f < n; f++)
+      if (facts->flat_positions[f] == taken[i])
+        group_of_flat[f] = group;
+  }
+  for (guint g = 0; positions && g < n_groups; g++)
+    positions[g] = sum[g] / count[g];
+  return n_groups;
+}
+
+/* The angle turned since the first view, whichever way, at each of the views. Angles may be given
+   within one turn: from one view to the next it was half a turn at most. */
+static double *
+angle_turned (const TdScanFacts *facts)
+{
+  double *turned = g_new (double, facts->n_views);
+
+  turned[0] = 0;
+  for (guint v = 1; v < facts->n_views; v++)
+    turned[v] = turned[v - 1]
+                + fabs (remainder (facts->angles_rad[v] - facts->angles_rad[v - 1], 2 * G_PI));
+  return turned;
+}
+
+/* @at: a moment counted in views; view v lies at v + 1/2, and the ends go on as the nearest gap. */
+static double
+turned_at (const double *turned, guint n_views, double at)
+{
+  double view = at - 0.5;
+  guint low = (guint) CLAMP (floor (view), 0, n_views - 2);
+
+  return turned[low] + (view - low) * (turned[low + 1] - turned[low]);
+}
+
+void
+td_flats_places (const TdScanFacts *facts, TdFlatsBy by, const double *positions, guint n_groups,
+                 float *out)
+{
+  g_autofree double *turned = angle_turned (facts);
+  guint n_views = facts->n_views;
+  double at[TD_FLATS_MAX_GROUPS];
+
+  /* A scan that does not turn has no angle to go by. */
+  if (n_views < 2 || !(turned[n_views - 1] > 0))
+    by = TD_FLATS_BY_VIEW;
+  for (guint g = 0; g < n_groups; g++)
+    at[g] = by == TD_FLATS_BY_VIEW ? positions[g] : turned_at (turned, n_views, positions[g]);
+  for (guint v = 0, group = 0; v < n_views; v++) {
+    double here = by == TD_FLATS_BY_VIEW ? v + 0.5 : turned[v];
+    while (group + 1 < n_groups && here >= at[group + 1])
+      group++;
+    double share = group + 1 < n_groups && at[group + 1] > at[group]
+                       ? (here - at[group]) / (at[group + 1] - at[group])
+                       : 0;
+    out[2 * v] = group;
+    out[2 * v + 1] = (float) CLAMP (share, 0, 1);
+  }
 }

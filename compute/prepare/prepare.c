@@ -410,30 +410,10 @@ td_slab_counts_row (const TdSlab *slab, guint row)
   return row >= slab->count0 && row < slab->count_end;
 }
 
-void
-td_slab_add_dead_pixels (TdSlab *slab, guint64 pixels)
+TdPreparationCounts *
+td_slab_counts (TdSlab *slab)
 {
-  ((TdPreparation *) slab->state)->counts.dead_pixels += pixels;
-}
-
-void
-td_slab_add_dose (TdSlab *slab, double low, double high)
-{
-  const TdPreparationCounts counts = { .dose_low = low, .dose_high = high };
-
-  td_preparation_counts_add (&((TdPreparation *) slab->state)->counts, &counts);
-}
-
-void
-td_slab_add_odd (TdSlab *slab, const TdFlatsOdd *odd)
-{
-  ((TdPreparation *) slab->state)->counts.odd = *odd;
-}
-
-void
-td_slab_add_bad_pixels (TdSlab *slab, guint64 pixels)
-{
-  ((TdPreparation *) slab->state)->counts.bad_pixels += pixels;
+  return &((TdPreparation *) slab->state)->counts;
 }
 
 /* ── Running ── */
@@ -856,6 +836,13 @@ td_preparation_skips (const TdStep *step, const TdScanFacts *facts)
   return kind->skips && kind->skips (step, facts);
 }
 
+/* The step's kind, if it runs on the scan; else NULL. */
+static const TdStepKind *
+prepare_running (const TdStep *step, const TdScanFacts *facts)
+{
+  return td_preparation_skips (step, facts) ? NULL : td_prepare_step (step->name, NULL);
+}
+
 TdMessage *
 td_preparation_unsupported (const TdStep *steps, guint n_steps, const TdScanFacts *facts)
 {
@@ -880,11 +867,9 @@ td_preparation_falls_short (const TdStep *steps, guint n_steps, const TdScanFact
   TdMessage **sentences = NULL;
 
   for (guint i = 0; i < n_steps; i++) {
-    const TdStepKind *kind = td_prepare_step (steps[i].name, NULL);
-    TdMessage *sentence = NULL;
+    const TdStepKind *kind = prepare_running (&steps[i], facts);
+    TdMessage *sentence = kind && kind->falls_short ? kind->falls_short (&steps[i], facts) : NULL;
 
-    if (!td_preparation_skips (&steps[i], facts) && kind->falls_short)
-      sentence = kind->falls_short (&steps[i], facts);
     if (sentence)
       td_messages_add (&sentences, sentence);
   }
@@ -897,8 +882,8 @@ td_preparation_halo (const TdStep *steps, guint n_steps, const TdScanFacts *fact
   guint64 halo = 0;
 
   for (guint i = 0; i < n_steps; i++) {
-    const TdStepKind *kind = td_prepare_step (steps[i].name, NULL);
-    if (!td_preparation_skips (&steps[i], facts) && kind->halo)
+    const TdStepKind *kind = prepare_running (&steps[i], facts);
+    if (kind && kind->halo)
       halo += kind->halo (&steps[i], facts);
   }
   return (guint) MIN (halo, facts->n_rows);
@@ -914,10 +899,10 @@ td_preparation_workspace_bytes (const TdStep *steps, guint n_steps, const TdScan
                   + (guint64) max_rows * facts->n_views * sizeof (int);
 
   for (guint i = 0; i < n_steps; i++) {
-    const TdStepKind *kind = td_prepare_step (steps[i].name, NULL);
-    if (!td_preparation_skips (&steps[i], facts) && kind->workspace_bytes)
+    const TdStepKind *kind = prepare_running (&steps[i], facts);
+    if (kind && kind->workspace_bytes)
       bytes += kind->workspace_bytes (&steps[i], facts, max_rows);
-    if (!td_preparation_skips (&steps[i], facts) && kind->run_core)
+    if (kind && kind->run_core)
       bytes += max_rows / CORE_SHARE * row_bytes;
   }
   return bytes;
@@ -930,8 +915,8 @@ td_preparation_host_bytes (const TdStep *steps, guint n_steps, const TdScanFacts
   guint64 bytes = 0;
 
   for (guint i = 0; i < n_steps; i++) {
-    const TdStepKind *kind = td_prepare_step (steps[i].name, NULL);
-    if (!td_preparation_skips (&steps[i], facts) && kind->host_bytes)
+    const TdStepKind *kind = prepare_running (&steps[i], facts);
+    if (kind && kind->host_bytes)
       bytes += kind->host_bytes (&steps[i], facts, max_rows);
   }
   return bytes;
@@ -944,9 +929,8 @@ td_preparation_fetch (TdFlats *flats, const TdStep *steps, guint n_steps, guint 
   const TdScanFacts *facts = td_scan_facts (td_flats_scan (flats));
 
   for (guint i = 0; i < n_steps; i++) {
-    const TdStepKind *kind = td_prepare_step (steps[i].name, NULL);
-    if (!td_preparation_skips (&steps[i], facts) && kind->fetch
-        && !kind->fetch (&steps[i], flats, row0, n_rows, cancellable, error))
+    const TdStepKind *kind = prepare_running (&steps[i], facts);
+    if (kind && kind->fetch && !kind->fetch (&steps[i], flats, row0, n_rows, cancellable, error))
       return FALSE;
   }
   return TRUE;

@@ -82,11 +82,5 @@ TdBuffer *td_slab_views (TdSlab *slab, GError **error);
 void td_slab_add_logged (TdSlab *slab, guint sides);
 /* What is replaced in this row of the slab counts. */
 gboolean td_slab_counts_row (const TdSlab *slab, guint row);
-/* Detector pixels without a usable flat field, found on the host. */
-void td_slab_add_dead_pixels (TdSlab *slab, guint64 pixels);
-/* Frames that are left out of the averages. */
-void td_slab_add_odd (TdSlab *slab, const TdFlatsOdd *odd);
-/* Detector pixels of the mask. */
-void td_slab_add_bad_pixels (TdSlab *slab, guint64 pixels);
-/* The range of the frames' doses. */
-void td_slab_add_dose (TdSlab *slab, double low, double high);
+/* Where steps add what they find on the host: dead and bad pixels, frames that are left out. */
+TdPreparationCounts *td_slab_counts (TdSlab *slab);

@@ -136,7 +136,7 @@ step_bad_pixels_run (const TdStep *step, TdSlab *slab, GError **error)
     const guint pixel = (guint) g_array_index (held->list, TdBadPixel, i).pixel;
     counted += td_slab_counts_row (slab, pixel / slab->n_columns);
   }
-  td_slab_add_bad_pixels (slab, counted);
+  td_slab_counts (slab)->bad_pixels += counted;
   if (n_bad == 0)
     return TRUE;
 
@@ -162,8 +162,7 @@ const TdStepKind td_step_bad_pixels = {
   .summary = N_ ("Dead, hot and stuck pixels of the detector take their neighbours' values."),
   .stage = TD_STEP_INTENSITY,
   .by_view = TRUE,
-  .parameters = parameters,
-  .n_parameters = G_N_ELEMENTS (parameters),
+  TD_STEP_PARAMETERS (parameters),
   .unsupported = step_bad_pixels_unsupported,
   .halo = step_bad_pixels_halo,
   .workspace_bytes = step_bad_pixels_workspace_bytes,

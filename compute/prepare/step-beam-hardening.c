@@ -45,7 +45,6 @@ const TdStepKind td_step_beam_hardening = {
   .summary = N_ ("A polynomial of the line integrals, against cupping from a polychromatic beam."),
   .stage = TD_STEP_ABSORPTION,
   .by_view = TRUE,
-  .parameters = parameters,
-  .n_parameters = G_N_ELEMENTS (parameters),
+  TD_STEP_PARAMETERS (parameters),
   .run = step_beam_hardening_run,
 };

@@ -190,7 +190,9 @@ run_frames (const TdStep *step, TdSlab *slab, GError **error)
 
   if (!held)
     return FALSE;
-  td_slab_add_dose (slab, held->low, held->high);
+  td_preparation_counts_add (
+      td_slab_counts (slab),
+      &(TdPreparationCounts) { .dose_low = held->low, .dose_high = held->high });
   return td_slab_launch (slab, "prepare-correct", "prepare_dose_frames",
                          (guint[]) { td_slab_strips (slab), slab->n_views, slab->n_rows },
                          TD_ARGS (slab->data, td_slab_buffer (slab, "dose of views", 0, NULL),
@@ -211,8 +213,7 @@ const TdStepKind td_step_dose = {
   .summary = N_ ("Brings every frame to the same exposure, by what is seen beside the sample."),
   .stage = TD_STEP_FLAT,
   .by_view = TRUE,
-  .parameters = parameters,
-  .n_parameters = G_N_ELEMENTS (parameters),
+  TD_STEP_PARAMETERS (parameters),
   .unsupported = step_dose_unsupported,
   .falls_short = step_dose_falls_short,
   .workspace_bytes = step_dose_workspace_bytes,

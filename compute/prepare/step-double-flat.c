@@ -117,8 +117,7 @@ const TdStepKind td_step_double_flat = {
   .title = N_ ("Double flat field"),
   .summary = N_ ("Divides out what the mean over all views still shows of single detector pixels."),
   .stage = TD_STEP_FLAT,
-  .parameters = parameters,
-  .n_parameters = G_N_ELEMENTS (parameters),
+  TD_STEP_PARAMETERS (parameters),
   .workspace_bytes = step_double_flat_workspace_bytes,
   .run = step_double_flat_run,
 };

@@ -269,8 +269,8 @@ step_flat_run (const TdStep *step, TdSlab *slab, GError **error)
   guint64 counted = 0;
   for (guint i = 0; i < n_dead; i++)
     counted += td_slab_counts_row (slab, (guint) g_array_index (held->dead, Dead, i).row);
-  td_slab_add_dead_pixels (slab, counted);
-  td_slab_add_odd (slab, &held->odd);
+  td_slab_counts (slab)->dead_pixels += counted;
+  td_slab_counts (slab)->odd = held->odd;
 
   return td_slab_launch (slab, "prepare", "prepare_flat_field",
                          (guint[]) { td_slab_strips (slab), slab->n_views, slab->n_rows },
@@ -293,8 +293,7 @@ const TdStepKind td_step_flat_field = {
   .summary = N_ ("Divides out the beam and the detector: (image − dark) / (flat − dark)."),
   .stage = TD_STEP_FLAT,
   .by_view = TRUE,
-  .parameters = parameters,
-  .n_parameters = G_N_ELEMENTS (parameters),
+  TD_STEP_PARAMETERS (parameters),
   .preset_on = TRUE,
   .skips = step_flat_skips,
   .unsupported = step_flat_unsupported,

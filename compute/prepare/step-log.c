@@ -56,8 +56,7 @@ const TdStepKind td_step_minus_log = {
   .summary = N_ ("Transmission to attenuation: the natural logarithm, negated."),
   .stage = TD_STEP_FLAT,
   .by_view = TRUE,
-  .parameters = parameters,
-  .n_parameters = G_N_ELEMENTS (parameters),
+  TD_STEP_PARAMETERS (parameters),
   .preset_on = TRUE,
   .run = step_log_run,
 };

@@ -16,79 +16,53 @@
  * through all images, one after another. The host makes three passes instead, a line or a few
  * columns at a time in its caches. The numbers are the same but for rounding.
  */
-typedef struct TdPaganinHost TdPaganinHost;
-
-/* The frames of a batch. */
 typedef struct {
-  float *data;   /* [row][view][column], in place */
-  float *images; /* complex [n_pairs][ny][nx] to work in */
+  TdHostFft *fft;       /* of an image; it lends its plans and its scratch */
+  float *across, *down; /* L^2 k^2 of the frequencies; 1 is added to across */
+  float scale;          /* the transforms do not divide by the number of pixels */
+} PaganinHost;
+
+#define LINE_SAMPLES 16384 /* of the lines in a piece of work, about */
+
+/* The frames of a batch, on their way. */
+typedef struct {
+  const PaganinHost *self;
+  float *data;           /* [row][view][column], in place */
+  fftwf_complex *images; /* [n_pairs][ny][nx] to work in */
   guint n_rows, n_views, n_columns;
   guint first_view, n_pairs;
   guint rows_after; /* of the padding below the last row, those that continue it */
-} TdPaganinFrames;
-
-#define COLUMNS_AT_ONCE 8  /* a cache line of complex floats */
-#define LINE_SAMPLES 16384 /* of the lines in a piece of work, about */
-
-struct TdPaganinHost {
-  guint nx, ny;
-  fftwf_plan rows, columns; /* columns: NULL if there is one row only */
-  TdHostScratch *scratch;   /* of a row, or of some columns */
-  float *across, *down;     /* 1 is added to across */
-  float scale;              /* the transforms do not divide by the number of pixels */
-};
-
-typedef struct {
-  const TdPaganinHost *self;
-  const TdPaganinFrames *frames;
-  fftwf_complex *images;
   guint64 lines;
   guint lines_a_piece;
 } Run;
 
-/* From column to column: lines stay aligned, on different cache sets. */
-static gsize
-paganin_host_pitch (gsize ny)
-{
-  return (ny + 15) / 8 * 8;
-}
-
 static void
-paganin_host_free (TdPaganinHost *self)
+paganin_host_free (PaganinHost *self)
 {
   if (!self)
     return;
-  td_fftw_plan_free (self->rows);
-  td_fftw_plan_free (self->columns);
-  td_host_scratch_free (self->scratch);
+  td_host_fft_destroy (self->fft);
   g_free (self->across);
   g_free (self->down);
   g_free (self);
 }
 
-/* Images of @nx × @ny; @across, @down: L^2 k^2 of the frequencies, copied. NULL with @error: no
- * memory. */
-static TdPaganinHost *
-paganin_host_new (guint nx, guint ny, const float *across, const float *down, GError **error)
+/* NULL with @error: no memory. */
+static PaganinHost *
+paganin_host_new (const TdPaganin *paganin, guint nx, guint ny, GError **error)
 {
-  TdPaganinHost *self = g_new0 (TdPaganinHost, 1);
-  const gsize line
-      = sizeof (fftwf_complex) * MAX ((gsize) nx, COLUMNS_AT_ONCE * paganin_host_pitch (ny));
+  PaganinHost *self = g_new0 (PaganinHost, 1);
 
-  self->nx = nx;
-  self->ny = ny;
-  self->across = g_memdup2 (across, nx * sizeof *across);
-  self->down = g_memdup2 (down, ny * sizeof *down);
+  self->across = g_new (float, nx);
+  self->down = g_new (float, ny);
+  td_paganin_response (paganin, 0, nx, self->across);
+  td_paganin_response (paganin, 1, ny, self->down);
   for (guint x = 0; x < nx; x++)
     self->across[x] += 1;
   self->scale = 1.0f / ((float) nx * (float) ny);
-  self->rows = td_fftw_plan (nx);
-  self->columns = ny > 1 ? td_fftw_plan (ny) : NULL;
-  if (self->rows && (self->columns || ny == 1))
-    self->scratch = td_host_scratch_new (line, line, error);
-  else
-    td_set_error (error, TD_ERROR_DEVICE_MEMORY, "FFTW could not plan %u × %u", nx, ny);
-  if (self->scratch)
+  self->fft
+      = td_host_fft_make (ny > 1 ? TD_FFT_C2C_2D : TD_FFT_C2C_1D, (guint[]) { nx, ny }, 1, error);
+  if (self->fft)
     return self;
   paganin_host_free (self);
   return NULL;
@@ -101,12 +75,11 @@ paganin_host_new (guint nx, guint ny, const float *across, const float *down, GE
 static void
 paganin_host_pack (const Run *run, guint pair, guint y, fftwf_complex *line)
 {
-  const TdPaganinFrames *f = run->frames;
-  const guint n = f->n_columns, nx = run->self->nx, middle = n + (nx - n + 1) / 2;
-  const guint view = f->first_view + 2 * pair, second = MIN (view + 1, f->n_views - 1);
-  const guint row = y < f->n_rows ? y : y - f->n_rows < f->rows_after ? f->n_rows - 1 : 0;
-  const float *a = f->data + ((gsize) row * f->n_views + view) * n;
-  const float *b = f->data + ((gsize) row * f->n_views + second) * n;
+  const guint n = run->n_columns, nx = run->self->fft->n[0], middle = n + (nx - n + 1) / 2;
+  const guint view = run->first_view + 2 * pair, second = MIN (view + 1, run->n_views - 1);
+  const guint row = y < run->n_rows ? y : y - run->n_rows < run->rows_after ? run->n_rows - 1 : 0;
+  const float *a = run->data + ((gsize) row * run->n_views + view) * n;
+  const float *b = run->data + ((gsize) row * run->n_views + second) * n;
 
   for (guint x = 0; x < n; x++) {
     line[x][0] = a[x];
@@ -120,15 +93,14 @@ paganin_host_pack (const Run *run, guint pair, guint y, fftwf_complex *line)
 static void
 paganin_host_unpack (const Run *run, guint pair, guint y, const fftwf_complex *line)
 {
-  const TdPaganinFrames *f = run->frames;
-  const guint view = f->first_view + 2 * pair, n = f->n_columns;
-  const fftwf_complex *end = line + run->self->nx;
-  float *a = f->data + ((gsize) y * f->n_views + view) * n, *b = a + n;
+  const guint view = run->first_view + 2 * pair, n = run->n_columns;
+  const fftwf_complex *end = line + run->self->fft->n[0];
+  float *a = run->data + ((gsize) y * run->n_views + view) * n, *b = a + n;
 
   a[0] = line[0][0];
   for (gssize x = 1; x < (gssize) n; x++)
     a[x] = end[-x][0];
-  if (view + 1 >= f->n_views)
+  if (view + 1 >= run->n_views)
     return;
   b[0] = line[0][1];
   for (gssize x = 1; x < (gssize) n; x++)
@@ -154,24 +126,24 @@ static void
 run_there (guint index, gpointer data)
 {
   const Run *run = data;
-  const TdPaganinHost *self = run->self;
+  const PaganinHost *self = run->self;
   const guint64 end = MIN (((guint64) index + 1) * run->lines_a_piece, run->lines);
-  const TdHostPieces pieces = td_host_scratch_take (self->scratch);
+  const TdHostPieces pieces = td_host_scratch_take (self->fft->scratch);
   fftwf_complex *from = pieces.from, *to = pieces.to;
 
   for (guint64 i = (guint64) index * run->lines_a_piece; i < end; i++) {
-    const guint pair = (guint) (i / self->ny), y = (guint) (i % self->ny);
+    const guint pair = (guint) (i / self->fft->n[1]), y = (guint) (i % self->fft->n[1]);
     paganin_host_pack (run, pair, y, from);
-    fftwf_execute_dft (self->rows, from, to);
-    if (self->columns) {
-      memcpy (run->images + i * self->nx, to, self->nx * sizeof *to);
+    fftwf_execute_dft (self->fft->rows, from, to);
+    if (self->fft->columns) {
+      memcpy (run->images + i * self->fft->n[0], to, self->fft->n[0] * sizeof *to);
       continue;
     }
-    paganin_host_divide (to, self->across, 0, self->scale, self->nx, from);
-    fftwf_execute_dft (self->rows, from, to);
+    paganin_host_divide (to, self->across, 0, self->scale, self->fft->n[0], from);
+    fftwf_execute_dft (self->fft->rows, from, to);
     paganin_host_unpack (run, pair, y, to);
   }
-  td_host_scratch_give (self->scratch, &pieces);
+  td_host_scratch_give (self->fft->scratch, &pieces);
 }
 
 /* Lines of the frames themselves: the padding is not wanted back. */
@@ -179,19 +151,20 @@ static void
 run_back (guint index, gpointer data)
 {
   const Run *run = data;
-  const TdPaganinHost *self = run->self;
-  const guint n_rows = run->frames->n_rows;
+  const PaganinHost *self = run->self;
+  const guint n_rows = run->n_rows;
   const guint64 end = MIN (((guint64) index + 1) * run->lines_a_piece, run->lines);
-  const TdHostPieces pieces = td_host_scratch_take (self->scratch);
+  const TdHostPieces pieces = td_host_scratch_take (self->fft->scratch);
   fftwf_complex *from = pieces.from, *to = pieces.to;
 
   for (guint64 i = (guint64) index * run->lines_a_piece; i < end; i++) {
     const guint pair = (guint) (i / n_rows), y = (guint) (i % n_rows);
-    memcpy (from, run->images + ((gsize) pair * self->ny + y) * self->nx, self->nx * sizeof *from);
-    fftwf_execute_dft (self->rows, from, to);
+    memcpy (from, run->images + ((gsize) pair * self->fft->n[1] + y) * self->fft->n[0],
+            self->fft->n[0] * sizeof *from);
+    fftwf_execute_dft (self->fft->rows, from, to);
     paganin_host_unpack (run, pair, y, to);
   }
-  td_host_scratch_give (self->scratch, &pieces);
+  td_host_scratch_give (self->fft->scratch, &pieces);
 }
 
 /* ── Columns ── */
@@ -203,13 +176,13 @@ static void
 paganin_host_run_columns (guint index, gpointer data)
 {
   const Run *run = data;
-  const TdPaganinHost *self = run->self;
-  const guint nx = self->nx, ny = self->ny, n_rows = run->frames->n_rows;
-  const guint strips = (nx + COLUMNS_AT_ONCE - 1) / COLUMNS_AT_ONCE;
-  const guint x0 = index % strips * COLUMNS_AT_ONCE, width = MIN (COLUMNS_AT_ONCE, nx - x0);
+  const PaganinHost *self = run->self;
+  const guint nx = self->fft->n[0], ny = self->fft->n[1], n_rows = run->n_rows;
+  const guint strips = (nx + TD_HOST_FFT_COLUMNS - 1) / TD_HOST_FFT_COLUMNS;
+  const guint x0 = index % strips * TD_HOST_FFT_COLUMNS, width = MIN (TD_HOST_FFT_COLUMNS, nx - x0);
   fftwf_complex *image = run->images + (gsize) (index / strips) * nx * ny + x0;
-  const gsize pitch = paganin_host_pitch (ny);
-  const TdHostPieces pieces = td_host_scratch_take (self->scratch);
+  const gsize pitch = td_host_fft_pitch (ny);
+  const TdHostPieces pieces = td_host_scratch_take (self->fft->scratch);
   fftwf_complex *from = pieces.from, *to = pieces.to;
 
   for (guint y = 0; y < ny; y++)
@@ -217,14 +190,14 @@ paganin_host_run_columns (guint index, gpointer data)
       memcpy (from[x * pitch + y], image[(gsize) y * nx + x], sizeof *from);
   for (guint x = 0; x < width; x++) {
     fftwf_complex *line = from + x * pitch, *spectrum = to + x * pitch;
-    fftwf_execute_dft (self->columns, line, spectrum);
+    fftwf_execute_dft (self->fft->columns, line, spectrum);
     paganin_host_divide (spectrum, self->down, self->across[x0 + x], self->scale, ny, line);
-    fftwf_execute_dft (self->columns, line, spectrum);
+    fftwf_execute_dft (self->fft->columns, line, spectrum);
   }
   for (guint y = 0; y < n_rows; y++)
     for (guint x = 0; x < width; x++)
       memcpy (image[(gsize) y * nx + x], to[x * pitch + (y ? ny - y : 0)], sizeof *to);
-  td_host_scratch_give (self->scratch, &pieces);
+  td_host_scratch_give (self->fft->scratch, &pieces);
 }
 
 /* ── All of it ── */
@@ -232,24 +205,24 @@ paganin_host_run_columns (guint index, gpointer data)
 static void
 run_lines (Run *run, guint lines_a_pair, TdParallelBody body)
 {
-  const guint a_piece = MAX (1, LINE_SAMPLES / run->self->nx);
+  const guint a_piece = MAX (1, LINE_SAMPLES / run->self->fft->n[0]);
 
-  run->lines = (guint64) lines_a_pair * run->frames->n_pairs;
+  run->lines = (guint64) lines_a_pair * run->n_pairs;
   run->lines_a_piece = (guint) CLAMP (run->lines / (4 * td_host_threads ()), 1, a_piece);
   td_parallel_for ((guint) ((run->lines + run->lines_a_piece - 1) / run->lines_a_piece), body, run);
 }
 
 static void
-paganin_host_run (const TdPaganinHost *self, const TdPaganinFrames *frames)
+paganin_host_run (Run *run)
 {
-  const guint strips = (self->nx + COLUMNS_AT_ONCE - 1) / COLUMNS_AT_ONCE;
-  Run run = { .self = self, .frames = frames, .images = (fftwf_complex *) frames->images };
+  const TdHostFft *fft = run->self->fft;
+  const guint strips = (fft->n[0] + TD_HOST_FFT_COLUMNS - 1) / TD_HOST_FFT_COLUMNS;
 
-  run_lines (&run, self->ny, run_there);
-  if (!self->columns)
+  run_lines (run, fft->n[1], run_there);
+  if (!fft->columns)
     return;
-  td_parallel_for (strips * frames->n_pairs, paganin_host_run_columns, &run);
-  run_lines (&run, frames->n_rows, run_back);
+  td_parallel_for (strips * run->n_pairs, paganin_host_run_columns, run);
+  run_lines (run, run->n_rows, run_back);
 }
 
 static const char *const laplacians[] = { N_ ("continuous"), N_ ("pixels"), NULL };
@@ -344,7 +317,7 @@ typedef struct {
   TdPaganin paganin;
   Shape shape;
   TdFft *fft;
-  TdPaganinHost *host; /* on host_pointers devices, instead of transform, tables and kernels */
+  PaganinHost *host; /* on host_pointers devices, instead of transform, tables and kernels */
 } Held;
 
 static void
@@ -370,24 +343,12 @@ load_response (TdSlab *slab, const Held *held, guint axis, GError **error)
 }
 
 static gboolean
-make_host (Held *held, GError **error)
-{
-  const guint nx = held->shape.nx, ny = held->shape.ny;
-  g_autofree float *across = g_new (float, nx), *down = g_new (float, ny);
-
-  td_paganin_response (&held->paganin, 0, nx, across);
-  td_paganin_response (&held->paganin, 1, ny, down);
-  held->host = paganin_host_new (nx, ny, across, down, error);
-  return held->host != NULL;
-}
-
-static gboolean
 make_transform (TdSlab *slab, Held *held, GError **error)
 {
   const Shape *shape = &held->shape;
 
   if (td_device_info (slab->device)->host_pointers)
-    return make_host (held, error);
+    return (held->host = paganin_host_new (&held->paganin, shape->nx, shape->ny, error)) != NULL;
   /* Work with the old ones may still be on its way. */
   if (!td_queue_finish (slab->queue, error) || !load_response (slab, held, 0, error)
       || !load_response (slab, held, 1, error))
@@ -459,7 +420,8 @@ run_host_batch (TdSlab *slab, const Held *held, guint first_view, GError **error
 
   if (!images)
     return FALSE;
-  const TdPaganinFrames frames = {
+  Run run = {
+    .self = held->host,
     .data = td_buffer_map (slab->data),
     .images = td_buffer_map (images),
     .n_rows = slab->n_rows,
@@ -469,7 +431,7 @@ run_host_batch (TdSlab *slab, const Held *held, guint first_view, GError **error
     .n_pairs = MIN (shape->n_pairs, (slab->n_views - first_view + 1) / 2),
     .rows_after = shape->rows_after,
   };
-  paganin_host_run (held->host, &frames);
+  paganin_host_run (&run);
   return TRUE;
 }
 
@@ -499,8 +461,7 @@ const TdStepKind td_step_paganin = {
   = "Turns the bright rims of a coherent beam into contrast: Paganin, from a single distance.",
   .stage = TD_STEP_FLAT,
   .by_view = TRUE,
-  .parameters = parameters,
-  .n_parameters = G_N_ELEMENTS (parameters),
+  TD_STEP_PARAMETERS (parameters),
   .unsupported = step_paganin_unsupported,
   .halo = step_paganin_halo,
   .workspace_bytes = step_paganin_workspace_bytes,

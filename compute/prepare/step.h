@@ -47,6 +47,7 @@ typedef struct {
   GCancellable *cancellable;
   gpointer state; /* the pipeline's; see prepare.h */
 } TdSlab;
+typedef struct TdRings TdRings; /* some of its rows; rings/rings.h */
 
 typedef enum {
   TD_STEP_INTENSITY,  /* on raw intensities, before the flat field is done */
@@ -58,7 +59,7 @@ typedef struct TdStepKind {
   const char *name; /* "flat-field", "zingers", "rings-sorting", "paganin", … */
   const char *title, *summary;
   TdStepStage stage;
-  const TdStepParameter *parameters;
+  const TdStepParameter *parameters; /* TD_STEP_PARAMETERS (an array) sets both */
   guint n_parameters;
   gboolean preset_on; /* part of the default recipe */
   gboolean by_view;   /* it looks at one view at a time, so that it can run on some of them */
@@ -87,7 +88,11 @@ typedef struct TdStepKind {
      workspace_bytes. NULL: run does it. */
   gboolean (*run_core) (const TdStep *step, TdSlab *slab, guint first, guint count, TdBuffer *out,
                         GError **error);
+  /* Where run is td_rings_run(): device bytes needed for a row, and the work on a chunk of them. */
+  guint64 (*row_bytes) (const TdStep *step, const TdScanFacts *facts);
+  gboolean (*run_chunk) (const TdStep *step, const TdRings *rings, GError **error);
 } TdStepKind;
+#define TD_STEP_PARAMETERS(all) .parameters = (all), .n_parameters = G_N_ELEMENTS (all)
 
 const TdStepKind *const *td_prepare_steps (void); /* NULL-terminated, in the order they run */
 const TdStepKind *td_prepare_step (const char *name, GError **error);

@@ -4,7 +4,7 @@
 #include "bad-pixels.h"
 #include "step.h"
 
-/* Every step, one source file each (step-NAME.c); steps.c lists them in the order they run. */
+/* Every step, of step-*.c and rings/step-*.c; steps.c lists them in the order they run. */
 extern const TdStepKind td_step_bad_pixels;
 extern const TdStepKind td_step_zingers;
 extern const TdStepKind td_step_flat_field;

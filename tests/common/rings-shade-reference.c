@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "compute/device/host.h"
-#include "compute/prepare/median.h"
+#include "dataset/sort.h"
 #include "compute/prepare/rings/rings-offsets.h"
 #include "rings-slopes-reference.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/prepare/median.h"
+#include "dataset/sort.h"
 #include "rings-disc.h"
 #include "rings-offsets.h"
 

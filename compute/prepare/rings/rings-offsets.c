@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/prepare/median.h"
 #include "dataset/sort.h"
 #include "rings-edges.h"
 

@@ -26,29 +26,33 @@ rows_in_chunk (guint n_rows, guint64 row_bytes)
   return (guint) CLAMP (CHUNK_BYTES / MAX (row_bytes, 1), 1, n_rows);
 }
 
-gboolean
-td_rings_each (TdSlab *slab, guint64 row_bytes, TdRingsBody body, gconstpointer user,
-               GError **error)
+guint64
+td_rings_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
-  return td_rings_each_rows (slab, rows_in_chunk (slab->n_rows, row_bytes), body, user, error);
+  guint64 row_bytes = td_prepare_step (step->name, NULL)->row_bytes (step, facts);
+  return rows_in_chunk (MAX (n_rows, 1), row_bytes) * row_bytes;
 }
 
 gboolean
-td_rings_each_rows (TdSlab *slab, guint most, TdRingsBody body, gconstpointer user, GError **error)
+td_rings_run (const TdStep *step, TdSlab *slab, GError **error)
 {
+  const TdScanFacts *facts = td_scan_facts (slab->scan);
+  guint64 row_bytes = td_prepare_step (step->name, NULL)->row_bytes (step, facts);
+  return td_rings_run_rows (step, slab, rows_in_chunk (slab->n_rows, row_bytes), error);
+}
+
+gboolean
+td_rings_run_rows (const TdStep *step, TdSlab *slab, guint most, GError **error)
+{
+  const TdStepKind *kind = td_prepare_step (step->name, NULL);
+
   for (guint row = 0; row < slab->n_rows; row += most) {
     TdRings rings = { slab, row, MIN (most, slab->n_rows - row) };
     if (g_cancellable_set_error_if_cancelled (slab->cancellable, error)
-        || !body (&rings, user, error))
+        || !kind->run_chunk (step, &rings, error))
       return FALSE;
   }
   return TRUE;
-}
-
-guint64
-td_rings_workspace_bytes (guint n_rows, guint64 row_bytes)
-{
-  return rows_in_chunk (MAX (n_rows, 1), row_bytes) * row_bytes;
 }
 
 gboolean
@@ -138,37 +142,13 @@ td_rings_roughness (const TdRings *rings, guint window, TdBuffer *profile, GErro
          && rings_join_sums (rings, sums, n_pieces, 1, profile, error);
 }
 
-static gboolean
-make_ratio (const TdRings *rings, TdBuffer *a, TdBuffer *b, double most, TdBuffer *ratio,
-            GError **error)
-{
-  guint n_columns = rings->slab->n_columns;
-
-  return td_rings_launch (rings, "rings-columns", "rings_ratio", n_columns,
-                          TD_ARGS (a, b, ratio, n_columns, (float) most), error);
-}
-
-static gboolean
-rings_mark (const TdRings *rings, TdBuffer *ratio, TdBuffer *sorted, TdRingsTest test,
-            TdBuffer *marks, GError **error)
-{
-  guint n_columns = rings->slab->n_columns;
-  TdBuffer *thresholds = td_rings_buffer (rings, "rings thresholds", 2, error);
-
-  if (!thresholds)
-    return FALSE;
-  return td_rings_launch (rings, "rings-columns", "rings_thresholds", 1,
-                          TD_ARGS (sorted, thresholds, n_columns, (float) test.snr), error)
-         && td_rings_launch (rings, "rings-columns", "rings_mark", n_columns,
-                             TD_ARGS (ratio, thresholds, marks, n_columns, test.margin), error);
-}
-
 gboolean
 td_rings_detect (const TdRings *rings, TdBuffer *a, TdBuffer *b, TdRingsTest test, TdBuffer *ratio,
                  TdBuffer *marks, GError **error)
 {
   guint n_columns = rings->slab->n_columns;
   guint64 bytes = (guint64) rings->n_rows * n_columns * sizeof (float);
+  TdBuffer *thresholds = td_rings_buffer (rings, "rings thresholds", 2, error);
   TdRingsLines profile;
 
   for (guint i = 0; i < 2; i++) {
@@ -177,13 +157,18 @@ td_rings_detect (const TdRings *rings, TdBuffer *a, TdBuffer *b, TdRingsTest tes
     profile.lines[i] = td_rings_buffer (rings, keys[i], n_columns, error);
     profile.order[i]
         = profile.lines[i] ? td_rings_buffer (rings, orders[i], n_columns, error) : NULL;
-    if (!profile.order[i])
+    if (!thresholds || !profile.order[i])
       return FALSE;
   }
-  return make_ratio (rings, a, b, test.most, ratio, error)
+  return td_rings_launch (rings, "rings-columns", "rings_ratio", n_columns,
+                          TD_ARGS (a, b, ratio, n_columns, (float) test.most), error)
          && td_copy (rings->slab->queue, profile.lines[0], 0, ratio, 0, bytes, error)
          && td_rings_sort (rings, &profile, n_columns, 1, error)
-         && rings_mark (rings, ratio, profile.lines[0], test, marks, error);
+         && td_rings_launch (rings, "rings-columns", "rings_thresholds", 1,
+                             TD_ARGS (profile.lines[0], thresholds, n_columns, (float) test.snr),
+                             error)
+         && td_rings_launch (rings, "rings-columns", "rings_mark", n_columns,
+                             TD_ARGS (ratio, thresholds, marks, n_columns, test.margin), error);
 }
 
 gboolean

@@ -11,23 +11,20 @@
  * Rows are independent; workspaces hold a chunk of them. All buffers belong to the preparation and
  * are shared by these steps. Called on the thread that runs the preparation.
  */
-typedef struct {
+struct TdRings {
   TdSlab *slab;
   guint first_row, n_rows; /* of the slab */
-} TdRings;
+};
 
 /* ── Chunks ── */
 
-typedef gboolean (*TdRingsBody) (const TdRings *rings, gconstpointer user, GError **error);
-
-/* Calls @body for chunk after chunk of the slab's rows, with @row_bytes of workspace a row. */
-gboolean td_rings_each (TdSlab *slab, guint64 row_bytes, TdRingsBody body, gconstpointer user,
-                        GError **error);
+/* Chunk after chunk of the slab's rows through the step's run_chunk, of as many rows as fit into
+   the workspace of these steps. */
+gboolean td_rings_run (const TdStep *step, TdSlab *slab, GError **error);
+/* The most that this takes. */
+guint64 td_rings_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows);
 /* The same with @most rows at a time. */
-gboolean td_rings_each_rows (TdSlab *slab, guint most, TdRingsBody body, gconstpointer user,
-                             GError **error);
-/* The most that td_rings_each() has a step take. */
-guint64 td_rings_workspace_bytes (guint n_rows, guint64 row_bytes);
+gboolean td_rings_run_rows (const TdStep *step, TdSlab *slab, guint most, GError **error);
 
 /* One item for each of @n_items in each row of the chunk. */
 gboolean td_rings_launch (const TdRings *rings, const char *program, const char *kernel,
@@ -63,10 +60,6 @@ gboolean td_rings_sort (const TdRings *rings, TdRingsLines *lines, guint n, guin
    are sorted again. The result is the same as if the columns themselves had taken the values. */
 gboolean td_rings_resort (const TdRings *rings, TdRingsLines *lines, TdBuffer *marks,
                           GError **error);
-/* What the step "rings-large" finds, before it mends. lines[0] has the columns sorted, and lines[1]
-   as they should be. Marked are those that are too far from that. */
-gboolean td_rings_find_large (const TdRings *rings, const TdStep *step, TdRingsLines *lines,
-                              TdBuffer **marks, GError **error);
 /* @to[line][order[line][i]] = @from[line][i]. */
 gboolean td_rings_unsort (const TdRings *rings, TdBuffer *from, TdBuffer *order, TdBuffer *to,
                           GError **error);

@@ -41,7 +41,7 @@ step_rings_filtering_workspace_bytes (const TdStep *step, const TdScanFacts *fac
 {
   guint n_modes = td_rings_low_modes (facts->n_views, step_rings_filtering_padding (facts->n_views),
                                       step->values[SIGMA]);
-  return td_rings_workspace_bytes (n_rows, step_rings_filtering_row_bytes (step, facts))
+  return td_rings_workspace_bytes (step, facts, n_rows)
          + 2 * sizeof (float) * (guint64) n_modes * facts->n_views;
 }
 
@@ -87,9 +87,8 @@ add_difference (const TdRings *rings, const TdRingsLines *lines, GError **error)
 }
 
 static gboolean
-step_rings_filtering_run_chunk (const TdRings *rings, gconstpointer user, GError **error)
+step_rings_filtering_run_chunk (const TdStep *step, const TdRings *rings, GError **error)
 {
-  const TdStep *step = user;
   TdSlab *slab = rings->slab;
   guint pad = step_rings_filtering_padding (slab->n_views);
   guint n_modes = td_rings_low_modes (slab->n_views, pad, step->values[SIGMA]);
@@ -114,21 +113,15 @@ step_rings_filtering_run_chunk (const TdRings *rings, gconstpointer user, GError
          && add_difference (rings, &lines, error);
 }
 
-static gboolean
-step_rings_filtering_run (const TdStep *step, TdSlab *slab, GError **error)
-{
-  return td_rings_each (slab, step_rings_filtering_row_bytes (step, td_scan_facts (slab->scan)),
-                        step_rings_filtering_run_chunk, step, error);
-}
-
 const TdStepKind td_step_rings_filtering = {
   .name = "rings-filtering",
   .title = N_ ("Rings: filtering"),
   .summary
   = N_ ("Removes stripes from the low frequencies along the angle by a median across columns."),
   .stage = TD_STEP_ABSORPTION,
-  .parameters = parameters,
-  .n_parameters = G_N_ELEMENTS (parameters),
+  TD_STEP_PARAMETERS (parameters),
   .workspace_bytes = step_rings_filtering_workspace_bytes,
-  .run = step_rings_filtering_run,
+  .run = td_rings_run,
+  .row_bytes = step_rings_filtering_row_bytes,
+  .run_chunk = step_rings_filtering_run_chunk,
 };

@@ -46,7 +46,7 @@ step_rings_fitting_row_bytes (const TdStep *step, const TdScanFacts *facts)
 static guint64
 step_rings_fitting_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
-  return td_rings_workspace_bytes (n_rows, step_rings_fitting_row_bytes (step, facts))
+  return td_rings_workspace_bytes (step, facts, n_rows)
          + sizeof (float)
                * ((guint64) modes_of (step, facts->n_views) * facts->n_views
                   + (guint64) ceil (REACH * step->values[SIZE]) + 1);
@@ -109,9 +109,8 @@ step_rings_fitting_divide (const TdRings *rings, TdBuffer *table, TdBuffer *fit,
 }
 
 static gboolean
-step_rings_fitting_run_chunk (const TdRings *rings, gconstpointer user, GError **error)
+step_rings_fitting_run_chunk (const TdStep *step, const TdRings *rings, GError **error)
 {
-  const TdStep *step = user;
   TdSlab *slab = rings->slab;
   guint n_modes = modes_of (step, slab->n_views);
   guint radius = (guint) ceil (REACH * step->values[SIZE]);
@@ -136,20 +135,14 @@ step_rings_fitting_run_chunk (const TdRings *rings, gconstpointer user, GError *
   return td_rings_add_modes (rings, table, n_modes, smooth, error);
 }
 
-static gboolean
-step_rings_fitting_run (const TdStep *step, TdSlab *slab, GError **error)
-{
-  return td_rings_each (slab, step_rings_fitting_row_bytes (step, td_scan_facts (slab->scan)),
-                        step_rings_fitting_run_chunk, step, error);
-}
-
 const TdStepKind td_step_rings_fitting = {
   .name = "rings-fitting",
   .title = N_ ("Rings: fitting"),
   .summary = N_ ("Smooths, across columns, the polynomial that fits each column along the angle."),
   .stage = TD_STEP_ABSORPTION,
-  .parameters = parameters,
-  .n_parameters = G_N_ELEMENTS (parameters),
+  TD_STEP_PARAMETERS (parameters),
   .workspace_bytes = step_rings_fitting_workspace_bytes,
-  .run = step_rings_fitting_run,
+  .run = td_rings_run,
+  .row_bytes = step_rings_fitting_row_bytes,
+  .run_chunk = step_rings_fitting_run_chunk,
 };

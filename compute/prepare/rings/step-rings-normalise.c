@@ -42,7 +42,7 @@ step_rings_normalise_row_bytes (const TdStep *step, const TdScanFacts *facts)
 static guint64
 step_rings_normalise_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
-  return td_rings_workspace_bytes (n_rows, step_rings_normalise_row_bytes (step, facts))
+  return td_rings_workspace_bytes (step, facts, n_rows)
          + sizeof (float)
                * (2 * (guint64) blocks_of (step, facts->n_views) * facts->n_views
                   + (guint64) ceil (REACH * step->values[SIZE]) + 1);
@@ -74,9 +74,8 @@ fill_weights (float *weights, const double *made_for)
 }
 
 static gboolean
-step_rings_normalise_run_chunk (const TdRings *rings, gconstpointer user, GError **error)
+step_rings_normalise_run_chunk (const TdStep *step, const TdRings *rings, GError **error)
 {
-  const TdStep *step = user;
   TdSlab *slab = rings->slab;
   guint n_blocks = blocks_of (step, slab->n_views),
         radius = (guint) ceil (REACH * step->values[SIZE]);
@@ -102,20 +101,14 @@ step_rings_normalise_run_chunk (const TdRings *rings, gconstpointer user, GError
          && td_rings_add_modes (rings, ones, n_blocks, q, error);
 }
 
-static gboolean
-step_rings_normalise_run (const TdStep *step, TdSlab *slab, GError **error)
-{
-  return td_rings_each (slab, step_rings_normalise_row_bytes (step, td_scan_facts (slab->scan)),
-                        step_rings_normalise_run_chunk, step, error);
-}
-
 const TdStepKind td_step_rings_normalise = {
   .name = "rings-normalise",
   .title = N_ ("Rings: normalisation"),
   .summary = N_ ("Finds the smallest offsets of columns that make their mean smooth."),
   .stage = TD_STEP_ABSORPTION,
-  .parameters = parameters,
-  .n_parameters = G_N_ELEMENTS (parameters),
+  TD_STEP_PARAMETERS (parameters),
   .workspace_bytes = step_rings_normalise_workspace_bytes,
-  .run = step_rings_normalise_run,
+  .run = td_rings_run,
+  .row_bytes = step_rings_normalise_row_bytes,
+  .run_chunk = step_rings_normalise_run_chunk,
 };

@@ -82,11 +82,13 @@ longest_line (const Levels *levels)
 }
 
 static guint64
-step_rings_wavelet_row_bytes (const Levels *levels)
+step_rings_wavelet_row_bytes (const TdStep *step, const TdScanFacts *facts)
 {
-  return sizeof (float)
-         * (2 * (guint64) levels->n_modes * levels->n_columns[0]
-            + 2 * (guint64) levels->widest * longest_line (levels));
+  Levels levels;
+
+  levels_of (step, facts->n_views, facts->n_columns, &levels);
+  return 2 * sizeof (float)
+         * ((guint64) levels.n_modes * facts->n_columns + levels.widest * longest_line (&levels));
 }
 
 static guint64
@@ -95,7 +97,7 @@ step_rings_wavelet_workspace_bytes (const TdStep *step, const TdScanFacts *facts
   Levels levels;
 
   levels_of (step, facts->n_views, facts->n_columns, &levels);
-  return td_rings_workspace_bytes (n_rows, step_rings_wavelet_row_bytes (&levels))
+  return td_rings_workspace_bytes (step, facts, n_rows)
          + 2 * sizeof (float) * ((guint64) levels.n_modes * facts->n_views + levels.wavelet->taps);
 }
 
@@ -232,9 +234,8 @@ keep_band (const TdRings *rings, const Levels *levels, guint level, const Buffer
 }
 
 static gboolean
-step_rings_wavelet_run_chunk (const TdRings *rings, gconstpointer user, GError **error)
+step_rings_wavelet_run_chunk (const TdStep *step, const TdRings *rings, GError **error)
 {
-  const TdStep *step = user;
   TdSlab *slab = rings->slab;
   Levels levels;
 
@@ -268,24 +269,14 @@ step_rings_wavelet_run_chunk (const TdRings *rings, gconstpointer user, GError *
   return td_rings_add_modes (rings, synthesis, levels.n_modes, b.bands, error);
 }
 
-static gboolean
-step_rings_wavelet_run (const TdStep *step, TdSlab *slab, GError **error)
-{
-  const TdScanFacts *facts = td_scan_facts (slab->scan);
-  Levels levels;
-
-  levels_of (step, facts->n_views, facts->n_columns, &levels);
-  return td_rings_each (slab, step_rings_wavelet_row_bytes (&levels), step_rings_wavelet_run_chunk,
-                        step, error);
-}
-
 const TdStepKind td_step_rings_wavelet = {
   .name = "rings-wavelet",
   .title = N_ ("Rings: wavelets and Fourier"),
   .summary = N_ ("Damps low frequencies along the angle in the wavelet details across columns."),
   .stage = TD_STEP_ABSORPTION,
-  .parameters = parameters,
-  .n_parameters = G_N_ELEMENTS (parameters),
+  TD_STEP_PARAMETERS (parameters),
   .workspace_bytes = step_rings_wavelet_workspace_bytes,
-  .run = step_rings_wavelet_run,
+  .run = td_rings_run,
+  .row_bytes = step_rings_wavelet_row_bytes,
+  .run_chunk = step_rings_wavelet_run_chunk,
 };

@@ -57,7 +57,7 @@ arc_views (guint n_views)
 }
 
 static guint64
-step_rings_row_bytes (const TdScanFacts *facts)
+step_rings_row_bytes (const TdStep *step, const TdScanFacts *facts)
 {
   guint64 profiles
       = TD_RINGS_FOUND + TD_RINGS_AXIS_MODES + 3; /* and offsets, dead columns, locations */
@@ -72,17 +72,16 @@ step_rings_row_bytes (const TdScanFacts *facts)
 /* As many rows as other steps take, or half of the slab. Where a graphics card solves equations for
    each row, only many rows at once keep it busy. */
 static guint
-step_rings_rows (const TdScanFacts *facts, guint n_rows)
+step_rings_rows (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
-  guint64 row_bytes = step_rings_row_bytes (facts);
-
-  return MAX (td_rings_workspace_bytes (n_rows, row_bytes) / row_bytes, (n_rows + 1) / 2);
+  guint64 bytes = td_rings_workspace_bytes (step, facts, n_rows);
+  return MAX (bytes / step_rings_row_bytes (step, facts), (n_rows + 1) / 2);
 }
 
 static guint64
 step_rings_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
-  return step_rings_rows (facts, n_rows) * step_rings_row_bytes (facts)
+  return step_rings_rows (step, facts, n_rows) * step_rings_row_bytes (step, facts)
          + td_rings_shade_bytes (facts) + 2 * TD_RINGS_AXIS_PAIRS * sizeof (int)
          + (1 + TD_RINGS_AXIS_MODES) * sizeof (float) * (guint64) facts->n_views;
 }
@@ -194,14 +193,16 @@ profiles_init (Profiles *profiles, const TdRings *rings, GError **error)
 /* Some rows of a chunk, on their way. */
 typedef struct {
   TdRings rings;
+  const TdStep *step;
   Profiles profiles; /* theirs on the host, the chunk's on the device */
   TdEvent *done;     /* what was asked of the device last */
 } Piece;
 
 static Piece
-step_rings_piece (const TdRings *rings, const Profiles *all, guint first, guint n_rows)
+step_rings_piece (const TdRings *rings, const TdStep *step, const Profiles *all, guint first,
+                  guint n_rows)
 {
-  Piece piece = { { rings->slab, rings->first_row + first, n_rows }, *all, NULL };
+  Piece piece = { { rings->slab, rings->first_row + first, n_rows }, step, *all, NULL };
   const gsize at = (gsize) first * rings->slab->n_columns;
 
   piece.profiles.host_found += TD_RINGS_FOUND * at;
@@ -347,21 +348,16 @@ fetch_views (const TdRings *rings, Profiles *profiles, GError **error)
                          error);
 }
 
-typedef struct {
-  const TdSlab *slab;
-  Profiles *profiles;
-} Bounds;
-
 static void
 find_bounds (guint row, gpointer data)
 {
-  const Bounds *bounds = data;
-  const Profiles *profiles = bounds->profiles;
-  const guint n = bounds->slab->n_columns;
+  const Piece *piece = data;
+  const Profiles *profiles = &piece->profiles;
+  const guint n = piece->rings.slab->n_columns;
   const gsize at = (gsize) row * n;
 
   td_rings_noise_bounds (profiles->host_modes + TD_RINGS_AXIS_MODES * at,
-                         profiles->host_roughness + at, n, bounds->slab->n_views,
+                         profiles->host_roughness + at, n, piece->rings.slab->n_views,
                          profiles->host_bounds + at);
 }
 
@@ -397,11 +393,10 @@ step_rings_rank (Piece *piece, GError **error)
   TdSlab *slab = rings->slab;
   Profiles *profiles = &piece->profiles;
   const guint64 bytes = piece_bytes (piece);
-  Bounds bounds = { slab, profiles };
 
   if (!td_event_sync (piece->done, error) || !td_slab_mark (slab, "copies", error))
     return FALSE;
-  td_parallel_for (rings->n_rows, find_bounds, &bounds);
+  td_parallel_for (rings->n_rows, find_bounds, piece);
   return td_slab_mark (slab, "host: bounds of noise", error)
          && td_upload (slab->queue, profiles->offsets, 0, profiles->host_bounds, bytes, error)
          && find_medians (rings, profiles, error) && find_common (rings, profiles, error)
@@ -412,18 +407,12 @@ step_rings_rank (Piece *piece, GError **error)
 
 /* ── What is done about it ── */
 
-typedef struct {
-  const TdSlab *slab;
-  const TdStep *step;
-  Profiles *profiles;
-} Decision;
-
 static void
 decide_row (guint row, gpointer data)
 {
-  const Decision *decision = data;
-  const Profiles *profiles = decision->profiles;
-  const TdSlab *slab = decision->slab;
+  const Piece *piece = data;
+  const Profiles *profiles = &piece->profiles;
+  const TdSlab *slab = piece->rings.slab;
   gsize n = slab->n_columns, at = row * n;
   const float *found = profiles->host_found + TD_RINGS_FOUND * at;
   const TdRingsAxis mass = td_rings_axis (profiles->host_modes + TD_RINGS_AXIS_MODES * at,
@@ -446,7 +435,7 @@ decide_row (guint row, gpointer data)
     .tallest = td_rings_tallest (profiles->host_modes + TD_RINGS_AXIS_MODES * at, slab->n_columns,
                                  slab->n_views),
   };
-  const double *values = decision->step->values;
+  const double *values = piece->step->values;
   const TdRingsLimits limits = { values[SIZE], values[THRESHOLD], values[DEAD] };
 
   profiles->masses[row] = mass;
@@ -455,13 +444,11 @@ decide_row (guint row, gpointer data)
 }
 
 static gboolean
-step_rings_decide (Piece *piece, const TdStep *step, GError **error)
+step_rings_decide (Piece *piece, GError **error)
 {
-  Decision decision = { piece->rings.slab, step, &piece->profiles };
-
   if (!td_event_sync (piece->done, error) || !td_slab_mark (piece->rings.slab, "copies", error))
     return FALSE;
-  td_parallel_for (piece->rings.n_rows, decide_row, &decision);
+  td_parallel_for (piece->rings.n_rows, decide_row, piece);
   return td_slab_mark (piece->rings.slab, "host: offsets", error);
 }
 
@@ -471,8 +458,8 @@ step_rings_look (const TdRings *rings, const TdStep *step, Profiles *profiles, G
 {
   const gboolean whole = td_device_info (rings->slab->device)->cpu_shaped || rings->n_rows < 2;
   const guint first = whole ? rings->n_rows : (rings->n_rows + 1) / 2, n = whole ? 1 : 2;
-  Piece pieces[] = { step_rings_piece (rings, profiles, 0, first),
-                     step_rings_piece (rings, profiles, first, rings->n_rows - first) };
+  Piece pieces[] = { step_rings_piece (rings, step, profiles, 0, first),
+                     step_rings_piece (rings, step, profiles, first, rings->n_rows - first) };
   TdBuffer *table = axis_table (rings, error);
   gboolean ok = table != NULL;
 
@@ -481,7 +468,7 @@ step_rings_look (const TdRings *rings, const TdStep *step, Profiles *profiles, G
   for (guint i = 0; ok && i < n; i++)
     ok = step_rings_rank (&pieces[i], error);
   for (guint i = 0; ok && i < n; i++)
-    ok = step_rings_decide (&pieces[i], step, error);
+    ok = step_rings_decide (&pieces[i], error);
   for (guint i = 0; i < n; i++)
     td_event_free (pieces[i].done);
   return ok;
@@ -508,10 +495,9 @@ fill_ones (float *ones, const double *made_for)
 }
 
 static gboolean
-step_rings_run_chunk (const TdRings *rings, gconstpointer user, GError **error)
+step_rings_run_chunk (const TdStep *step, const TdRings *rings, GError **error)
 {
   TdSlab *slab = rings->slab;
-  const TdStep *step = user;
   const double ones_for[TD_RINGS_TABLE_KEYS] = { slab->n_views };
   guint64 bytes = (guint64) rings->n_rows * slab->n_columns * sizeof (float);
   g_auto (Profiles) profiles = { 0 };
@@ -544,8 +530,8 @@ step_rings_run (const TdStep *step, TdSlab *slab, GError **error)
   /* The plan says so: step_rings_falls_short(). */
   if (slab->n_views < LEAST_VIEWS)
     return TRUE;
-  return td_rings_each_rows (slab, step_rings_rows (td_scan_facts (slab->scan), slab->n_rows),
-                             step_rings_run_chunk, step, error);
+  guint most = step_rings_rows (step, td_scan_facts (slab->scan), slab->n_rows);
+  return td_rings_run_rows (step, slab, most, error);
 }
 
 const TdStepKind td_step_rings = {
@@ -554,9 +540,10 @@ const TdStepKind td_step_rings = {
   .summary
   = N_ ("Removes rings where there are any: what a pixel adds to all views, and dead pixels."),
   .stage = TD_STEP_ABSORPTION,
-  .parameters = parameters,
-  .n_parameters = G_N_ELEMENTS (parameters),
+  TD_STEP_PARAMETERS (parameters),
   .falls_short = step_rings_falls_short,
   .workspace_bytes = step_rings_workspace_bytes,
   .run = step_rings_run,
+  .row_bytes = step_rings_row_bytes,
+  .run_chunk = step_rings_run_chunk,
 };
