@@ -736,8 +736,9 @@ test_provenance (void)
                                                .zingers_angle = 17,
                                                .dose_low = 0.5,
                                                .dose_high = 2 };
-  g_autofree char *said[] = { td_job_result_json (job), td_job_provenance_json (job) };
-  for (guint i = 0; i < 2; i++)
+  g_autofree char *result = td_job_result_json (job), *stored = td_job_provenance_json (job);
+  const char *const said[] = { result, stored };
+  for (guint i = 0; i < G_N_ELEMENTS (said); i++)
     g_assert_nonnull (strstr (said[i], "\"clamped_transmissions\" : 11,\n  \"bad_values\" : 12,\n"
                                        "  \"dead_pixels\" : 13,\n  \"stuck_pixels\" : 14,\n"
                                        "  \"bad_pixels\" : 15,\n  \"zingers\" : 16,\n"
