@@ -4,35 +4,43 @@
 
 /* ── Total variation ── */
 
-gboolean
-td_rays_move (TdRayProjector *rays, TdBuffer *volume, TdBuffer *const field[3], TdBuffer *out,
-              TdRayVariation variation, GError **error)
+/* A kernel with a work-item for each voxel. The last of @args are the parameters, @params. */
+static gboolean
+run_voxels (TdRayProjector *rays, TdKernel *kernel, TdRays *params, const TdArg args[],
+            guint n_args, GError **error)
 {
   const TdConeTask *task = &rays->task;
-  TdRays params = rays->params;
-  const TdArg args[]
-      = { TD_ARG (volume),       TD_ARG (out),      TD_ARG (field[0]),
-          TD_ARG (field[1]),     TD_ARG (field[2]), TD_ARG ((float) variation.strength),
-          TD_RAY_PARAMS (params) };
-  const TdRayRun run = { rays->move,
+  const TdRayRun run = { kernel,
                          args,
-                         G_N_ELEMENTS (args),
-                         &params.first,
-                         &params.end,
+                         n_args,
+                         &params->first,
+                         &params->end,
                          task->ny,
                          2,
                          { task->nz, task->nx, 1 },
                          (double) task->nx * task->nz };
 
-  params.non_negative = variation.non_negative;
   return td_rays_run (rays, &run, error);
+}
+
+gboolean
+td_rays_move (TdRayProjector *rays, TdBuffer *volume, TdBuffer *const field[3], TdBuffer *out,
+              TdRayVariation variation, GError **error)
+{
+  TdRays params = rays->params;
+  const TdArg args[]
+      = { TD_ARG (volume),       TD_ARG (out),      TD_ARG (field[0]),
+          TD_ARG (field[1]),     TD_ARG (field[2]), TD_ARG ((float) variation.strength),
+          TD_RAY_PARAMS (params) };
+
+  params.non_negative = variation.non_negative;
+  return run_voxels (rays, rays->move, &params, args, G_N_ELEMENTS (args), error);
 }
 
 gboolean
 td_rays_climb (TdRayProjector *rays, TdBuffer *out, TdBuffer *const field[3],
                TdRayVariation variation, GError **error)
 {
-  const TdConeTask *task = &rays->task;
   TdRays params = rays->params;
   /* The gradient and the divergence together stretch a field by 12 at most. */
   const TdArg args[] = { TD_ARG (out),
@@ -41,17 +49,7 @@ td_rays_climb (TdRayProjector *rays, TdBuffer *out, TdBuffer *const field[3],
                          TD_ARG (field[2]),
                          TD_ARG ((float) (1 / (12 * variation.strength))),
                          TD_RAY_PARAMS (params) };
-  const TdRayRun run = { rays->climb,
-                         args,
-                         G_N_ELEMENTS (args),
-                         &params.first,
-                         &params.end,
-                         task->ny,
-                         2,
-                         { task->nz, task->nx, 1 },
-                         (double) task->nx * task->nz };
-
-  return td_rays_run (rays, &run, error);
+  return run_voxels (rays, rays->climb, &params, args, G_N_ELEMENTS (args), error);
 }
 
 /* ── In and out ── */
