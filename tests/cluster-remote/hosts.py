@@ -187,7 +187,7 @@ class Hosts:
         (self.folder / "sshd_config").write_text(
             f"HostKey {self.folder}/host\nPidFile none\nStrictModes no\nUsePAM no\nPasswordAuthentication no\n"
             f"AuthorizedKeysFile {home}/authorized_keys\nSetEnv {words}\n")
-        where = pathlib.Path("/root/.ssh")
+        where = pathlib.Path("~root/.ssh").expanduser()
         where.mkdir(mode=0o700, exist_ok=True)
         do("mount", "--bind", home, where)
         do("mount", "-t", "tmpfs", "run", "/run")
