@@ -41,6 +41,7 @@ struct TdConeFamily {
   const char *name; /* "standard", "texture", "arithmetic", "turned", "host" */
   const char *title;
   gboolean bands;    /* it adds to a band of a slab in the time that this takes of the whole */
+  guint group;       /* slices that it computes together, from each multiple on; 0: any alone */
   gboolean textures; /* needs texture fetches: auto takes it only where the hardware has them */
   /* NULL if it can do the task, else why not (static string). */
   const char *(*unsupported) (const TdConeTask *task, TdPrecision precision,

@@ -335,6 +335,7 @@ const TdConeFamily td_cone_family_host = {
   .name = "host",
   .title = "CPU vectors along z",
   .bands = TRUE,
+  .group = TD_CONE_GROUP,
   .unsupported = cone_host_unsupported,
   .bytes = sizeof (HostProjector),
   .add = cone_host_add,

@@ -7,9 +7,8 @@
 /**
  * Between cone-host.c and the code compiled for each instruction set (cone-host-isa.c).
  */
-#define TD_CONE_GROUP                                                                              \
-  16 /* voxels along z computed together; the first one's slice is a multiple                      \
-      */
+/* Voxels along z computed together; the first one's slice is a multiple. */
+#define TD_CONE_GROUP 16
 /* Rows of zeros above and below: a group's rows (29), what a line has to spare (37), and a vector
    read ahead. */
 #define TD_CONE_PAD 80

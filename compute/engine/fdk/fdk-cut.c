@@ -12,7 +12,6 @@
  * the kernel works on at once (fit.least_slab), but for a remainder: fewer take as long.
  */
 #define FIRST_PART 12 /* of a whole slab */
-#define HOST_GROUP 16 /* slices: TD_CONE_GROUP */
 /* Of a whole slab, for the last one of a rank's part: after it ranks only add and store. In one
    process slabs that are smaller than the kernel works on at once gained nothing. */
 #define LAST_PART 4
@@ -175,8 +174,8 @@ cut_outwards (const TdFdkPlan *fdk, guint n_devices, const guint *bounds, GArray
 guint
 td_fdk_even_slices (const TdFdkPlan *fdk, guint from, guint end)
 {
-  const guint n = MIN (fdk->fit.slab, end - from);
-  const guint over = fdk->scheme.families[0]->bands ? (from + n) % HOST_GROUP : 0;
+  const guint n = MIN (fdk->fit.slab, end - from), group = fdk->scheme.families[0]->group;
+  const guint over = group ? (from + n) % group : 0;
 
   return from + n == end || 4 * over >= n ? n : n - over;
 }
