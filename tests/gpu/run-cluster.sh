@@ -12,8 +12,8 @@
 # Variables: DEVICES, a device for each rank (default: cuda:0,cuda:1 …). SCRATCH, where all files go
 # (/dev/shm). TASKS, in their order: alone (one process with one card), single (one process with all),
 # volume and projection (single with --share), one (one rank), slab-rows, slab-grid (two columns),
-# slab-columns, ifdk-rows and ifdk-columns, each with -tiff or -bigtiff. LIMIT_S: what would begin later is left
-# out, and said so (200). WARM_GB: memory that is touched once before, since a virtual machine's may have
+# slab-columns, ordered-columns (the same in the order of views), ifdk-rows and ifdk-columns, each with -tiff or
+# -bigtiff. LIMIT_S: what would begin later is left out, and said so (200). WARM_GB: memory that is touched once before, since a virtual machine's may have
 # to grow (what the files take, 0: none). MACHINE: a file with what an earlier benchmark said.
 # CHECK=1: all voxels are compared, as they are up to 1024³.
 # Files take 2 SIZE² VIEWS + 4 SIZE³ bytes, 43 GB for 2048³; with CHECK a volume more. The scan is
@@ -96,15 +96,15 @@ single () {
   [ "$CHECK" = 1 ] && [ "$1" = "single-$3" ] || rm -rf "$1.tif"
 }
 
-# job NAME RANKS MODE ROWS COLUMNS FORMAT: a job's folder, and its ranks.
+# job NAME RANKS MODE ROWS COLUMNS FORMAT [ORDERED]: a job's folder, and its ranks.
 job () {
   begins "$1" || return 0
   mkdir "$1"
   cp machine.txt "$1"
   "$cli" plan "${scan[@]}" --format "$6" --device "$cards" --json > plan.json
-  RAW=${scan[2]} python3 - "$1" "$3" "$4" "$5" "$cards" <<'PYTHON'
+  RAW=${scan[2]} python3 - "$1" "$3" "$4" "$5" "$cards" "${7:-}" <<'PYTHON'
 import json, os, sys
-name, mode, rows, columns, cards = sys.argv[1:]
+name, mode, rows, columns, cards, ordered = sys.argv[1:]
 recipe = json.load(open("plan.json"))["recipe"]
 job = {"format": "tomodesk-job", "version": 1, "id": name,
        "scan": {"path": os.path.abspath("scan.raw"),
@@ -112,7 +112,7 @@ job = {"format": "tomodesk-job", "version": 1, "id": name,
                              "geometry": os.path.abspath("geometry.json")}},
        "recipe": recipe,
        "output": {"path": os.path.abspath(name + ".tif"), "overwrite": True},
-       "cluster": {"mode": mode, "rows": int(rows), "columns": int(columns), "ordered": False,
+       "cluster": {"mode": mode, "rows": int(rows), "columns": int(columns), "ordered": bool(ordered),
                    "device": cards, "memory": 0, "view_slice": -1}}
 json.dump(job, open(name + "/job.json", "w"))
 PYTHON
@@ -131,6 +131,7 @@ for task in $tasks; do
     slab-rows) job "$task" "$ranks" slab "$ranks" 1 "$format" ;;
     slab-grid) job "$task" "$ranks" slab $((ranks / 2)) 2 "$format" ;;
     slab-columns) job "$task" "$ranks" slab 1 "$ranks" "$format" ;;
+    ordered-columns) job "$task" "$ranks" slab 1 "$ranks" "$format" ordered ;;
     ifdk-rows) job "$task" "$ranks" ifdk "$ranks" 1 "$format" ;;
     ifdk-columns) job "$task" "$ranks" ifdk 1 "$ranks" "$format" ;;
   esac
@@ -140,7 +141,7 @@ python3 - "$ranks" tiff bigtiff <<'PYTHON'
 import json, os, sys
 ranks, formats = int(sys.argv[1]), sys.argv[2:]
 stages = ("read", "filter", "gather", "back-project", "transfer", "reduce", "store")
-kinds = ("one", "slab-rows", "slab-grid", "slab-columns", "ifdk-rows", "ifdk-columns")
+kinds = ("one", "slab-rows", "slab-grid", "slab-columns", "ordered-columns", "ifdk-rows", "ifdk-columns")
 
 
 def done_of(name):
@@ -186,6 +187,9 @@ for form in formats:
         cells = [(measured.get(s, 0), predicted.get(s)) for s in stages + ("compute",)]
         print(f"{kind:14}" + "".join(f"{m:8.2f} /" + (f"{p:7.2f}" if p is not None else "      -")
                                      for m, p in cells) + f"{done['seconds']:8.2f}")
+    if "slab-columns" in jobs and "ordered-columns" in jobs:
+        part = jobs["ordered-columns"]["seconds"] / jobs["slab-columns"]["seconds"]
+        judge("ordered, of the same grid", f"{part:.2f}", part <= 1.15)
     for kind, done in jobs.items():
         measured, predicted = done["stages"], done.get("predicted", {})
         events = [json.loads(line) for line in open(f"{kind}-{form}/events.jsonl")]
