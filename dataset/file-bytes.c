@@ -21,6 +21,7 @@
 #ifndef MADV_COLLAPSE /* Linux 6.1 has it, and older headers do not */
 #define MADV_COLLAPSE 25
 #endif
+#define COLLAPSE_TRIES 3 /* of pages that another process is at */
 
 int
 td_file_open (const char *path, guint64 *size)
@@ -225,9 +226,11 @@ td_file_enlarge (int file, guint64 bytes, guint64 at)
       return FALSE;
   if (td_file_window_open (&window, file, end - first, first) != 0)
     return FALSE;
-  const gboolean good = madvise (window.bytes, end - first, MADV_COLLAPSE) == 0;
+  int code = EAGAIN;
+  for (guint i = 0; i < COLLAPSE_TRIES && code == EAGAIN; i++)
+    code = madvise (window.bytes, end - first, MADV_COLLAPSE) == 0 ? 0 : errno;
   td_file_window_close (&window);
-  return good;
+  return code == 0 || code == EAGAIN;
 }
 
 /* Large pages can be mapped as such where addresses and places in the file differ by some of them.

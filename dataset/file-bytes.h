@@ -35,7 +35,7 @@ char *td_file_storage (const char *path);
 gboolean td_file_lies_in_memory (int file);
 /* Of a file in memory: takes room for all large pages that lie within these bytes. Several threads
    may, side by side, whereas they would wait for each other at each small page. What was written
-   stays. FALSE: some could not be had. */
+   stays. Pages that another process is at stay small. FALSE: large ones cannot be had. */
 #define TD_FILE_LARGE_PAGE ((guint64) 2 << 20)
 gboolean td_file_enlarge (int file, guint64 bytes, guint64 at);
 
