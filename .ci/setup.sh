@@ -11,7 +11,7 @@ packages=(
 )
 optional_packages=(
   ocl-icd-opencl-dev libvkfft-dev pocl-opencl-icd
-  libopenmpi-dev openmpi-bin
+  libopenmpi-dev openmpi-bin liblzf-dev
 )
 test_packages=(xvfb xauth libgl1-mesa-dri)
 # Debian 13 has no clang-format 14; the test of the layout is skipped there.

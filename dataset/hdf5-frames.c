@@ -5,6 +5,7 @@
 
 #include "error.h"
 #include "frame-target.h"
+#include "hdf5-filters.h"
 #include "hdf5-storage.h"
 #include "sample.h"
 #include "scan-private.h"
@@ -76,26 +77,6 @@ find_shape (TdH5Frames *frames, GError **error)
 }
 
 static gboolean
-check_filters (TdH5Frames *frames, hid_t properties, GError **error)
-{
-  for (int i = 0; i < H5Pget_nfilters (properties); i++) {
-    char filter_name[64] = "";
-    unsigned flags = 0, config = 0;
-    gsize n_values = 0;
-    H5Z_filter_t filter = H5Pget_filter2 (properties, i, &flags, &n_values, NULL,
-                                          sizeof filter_name, filter_name, &config);
-
-    if (filter > 0 && H5Zfilter_avail (filter) <= 0)
-      return td_set_error (
-          error, TD_ERROR_UNSUPPORTED,
-          "%s is compressed by filter %d (%.40s), which this system's HDF5 lacks; install "
-          "the plugin or repack the file with gzip",
-          frames->name, (int) filter, filter_name[0] ? filter_name : "?");
-  }
-  return TRUE;
-}
-
-static gboolean
 check_storage (TdH5Frames *frames, TdH5FramesFlags flags, GError **error)
 {
   g_auto (TdH5Id) properties = H5Dget_create_plist (frames->dataset);
@@ -114,7 +95,7 @@ check_storage (TdH5Frames *frames, TdH5FramesFlags flags, GError **error)
   if (layout == H5D_CHUNKED && H5Pget_chunk (properties, H5S_MAX_RANK, all) > 0)
     td_h5_dimensions_pick (&frames->dimensions, all, chunk);
   frames->chunk_depth = CLAMP (chunk[0], 1, G_MAXINT32);
-  return check_filters (frames, properties, error);
+  return td_h5_filters_check (frames->dataset, frames->name, error);
 }
 
 /* Chunks of several frames are kept, since each frame would unpack them anew. Raw files are looked

@@ -9,6 +9,7 @@
 
 #include "error.h"
 #include "file-bytes.h"
+#include "hdf5-filters.h"
 #include "storage-threads.h"
 
 /* A thread has two buffers of a chunk's size; larger chunks are left to the library. */
@@ -136,7 +137,7 @@ h5_storage_find_filters (TdH5Storage *storage, hid_t properties)
         = H5Pget_filter2 (properties, i, &flags, &n_values, values, 0, NULL, &config);
 
     storage->filters[i] = filter;
-    if (filter != H5Z_FILTER_DEFLATE
+    if (filter != H5Z_FILTER_DEFLATE && !(TD_HAVE_LZF && filter == TD_H5_FILTER_LZF)
         && !(filter == H5Z_FILTER_SHUFFLE && n_values == 1
              && values[0] == td_sample_size (storage->type)))
       return FALSE;
@@ -417,8 +418,9 @@ chunk_decode (const ChunkRead *read, const StoredChunk *chunk, const ChunkBuffer
 
     if (chunk->skipped & (1u << i))
       continue;
-    if (storage->filters[i] == H5Z_FILTER_DEFLATE) {
-      if (!chunk_inflate (from, bytes, to, read->chunk_bytes))
+    if (storage->filters[i] != H5Z_FILTER_SHUFFLE) {
+      if (!(storage->filters[i] == H5Z_FILTER_DEFLATE ? chunk_inflate : td_h5_lzf_unpack) (
+              from, bytes, to, read->chunk_bytes))
         return NULL;
       bytes = read->chunk_bytes;
     } else {

@@ -10,6 +10,7 @@
 #include "error.h"
 #include "file-bytes.h"
 #include "hdf5-driver.h"
+#include "hdf5-filters.h"
 #include "sort.h"
 #include "unit.h"
 
@@ -28,6 +29,7 @@ td_h5_lock (void)
     /* Everything is closed where it was opened. Left to itself the library would, at exit, once
        more try to write what a full disk refused, and crash. */
     H5dont_atexit ();
+    td_h5_filters_init ();
     g_once_init_leave (&prepared, 1);
   }
   H5Eset_auto2 (H5E_DEFAULT, NULL, NULL); /* a setting of the calling thread */
@@ -398,6 +400,8 @@ td_h5_numbers (hid_t dataset, const char *name, gsize *n, GError **error)
     large += shape[i] > 1;
   if (points < 1 || (gsize) points > MAX_NUMBERS || rank < 0 || large > 1 || !is_number (dataset))
     return td_set_error_null (error, TD_ERROR_BAD_FILE, "%s is not a list of numbers", name);
+  if (!td_h5_filters_check (dataset, name, error))
+    return NULL;
   g_autofree double *values = g_new (double, points);
   if (H5Dread (dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
     return td_set_error_null (error, TD_ERROR_BAD_FILE,

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config.h"
 #include "dataset/hdf5-frames.h"
 #include "dataset/hdf5-storage.h"
 #include "dataset/hdf5-write.h"
@@ -17,6 +18,8 @@
 #define COLUMNS 31u
 #define SAMPLES (FRAMES * ROWS * COLUMNS)
 
+#define LZF 32000 /* as h5py names it */
+
 typedef enum {
   CONTIGUOUS,
   CHUNKED,
@@ -27,7 +30,7 @@ typedef enum {
 typedef struct {
   const char *name;
   Layout layout;
-  const char *filters; /* a letter each: s shuffle, d deflate, f Fletcher's sum */
+  const char *filters; /* a letter each: s shuffle, d deflate, l LZF, f Fletcher's sum */
   hsize_t chunk[3];
   gboolean library; /* only the library can read it */
   guint user_block;
@@ -46,6 +49,10 @@ static const Kind kinds[] = {
   { "shuffle-deflate", CHUNKED, "sd", { 5, 4, 16 } },
   { "shuffle-deflate-frames", CHUNKED, "sd", { 1, ROWS, COLUMNS } },
   { "deflate-shuffle", CHUNKED, "ds", { 2, 23, 16 } },
+#if TD_HAVE_LZF
+  { "lzf", CHUNKED, "l", { 3, 8, 31 } },
+  { "shuffle-lzf", CHUNKED, "sl", { 5, 4, 16 } },
+#endif
   { "fletcher", CHUNKED, "df", { 2, 23, 16 }, .library = TRUE },
   { "chunks-user-block", CHUNKED, "sd", { 2, 5, 7 }, .library = TRUE, .user_block = 512 },
 };
@@ -111,6 +118,7 @@ make_properties (const Kind *kind, const char *folder, gsize bytes)
   for (const char *filter = kind->filters; *filter; filter++)
     g_assert_cmpint (*filter == 's'   ? H5Pset_shuffle (properties)
                      : *filter == 'd' ? H5Pset_deflate (properties, 4)
+                     : *filter == 'l' ? H5Pset_filter (properties, LZF, H5Z_FLAG_OPTIONAL, 0, NULL)
                                       : H5Pset_fletcher32 (properties),
                      >=, 0);
   return properties;
@@ -251,6 +259,44 @@ test_left_out_filter (void)
   check_ranges (frames, FALSE, random);
 }
 
+/* Without its filter neither frames nor a list of numbers can be read, which is no damage. */
+static void
+test_missing_filter (void)
+{
+  const hsize_t n = 7, shape[3] = { 7, 1, 1 };
+  const struct {
+    H5Z_filter_t filter;
+    const char *says;
+  } missing[] = { { 32004, "hdf5-filter-plugin" }, { 300, "HDF5_PLUGIN_PATH" } };
+
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (missing); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "set.h5");
+    g_autoptr (GError) error = NULL;
+    TD_H5_GUARD;
+    g_auto (TdH5Id) file = H5Fcreate (path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    g_auto (TdH5Id) properties = H5Pcreate (H5P_DATASET_CREATE);
+    g_auto (TdH5Id) space = H5Screate_simple (i % 2 ? 3 : 1, i % 2 ? shape : &n, NULL);
+
+    if (H5Zfilter_avail (missing[i / 2].filter) > 0)
+      continue;
+    H5Pset_chunk (properties, i % 2 ? 3 : 1, i % 2 ? shape : &n);
+    H5Pset_filter (properties, missing[i / 2].filter, H5Z_FLAG_OPTIONAL, 0, NULL);
+    const hid_t set
+        = H5Dcreate2 (file, "data", H5T_IEEE_F32LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    if (i % 2) {
+      const float zero[7] = { 0 };
+      H5Dwrite (set, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, zero);
+      g_assert_null (td_h5_frames_new (set, "the set", 0, &error));
+    } else {
+      gsize count;
+      g_assert_null (td_h5_numbers (set, "the set", &count, &error));
+      td_h5_close (set);
+    }
+    test_assert_sentence (error, missing[i / 2].says);
+  }
+}
+
 /* Bytes of a chunk are changed, and the file is cut short after it was opened: a sentence, never
    wrong samples. */
 static void
@@ -337,6 +383,7 @@ main (int argc, char **argv)
     g_test_add_data_func (name, &kinds[i], test_kind);
   }
   g_test_add_func ("/hdf5-storage/left-out-filter", test_left_out_filter);
+  g_test_add_func ("/hdf5-storage/missing-filter", test_missing_filter);
   g_test_add_data_func ("/hdf5-storage/damaged-chunk", GUINT_TO_POINTER (0), test_damaged);
   g_test_add_data_func ("/hdf5-storage/cut-short", GUINT_TO_POINTER (1), test_damaged);
   g_test_add_func ("/hdf5-storage/cancelled", test_cancelled);
