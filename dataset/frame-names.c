@@ -7,16 +7,20 @@
 #include "series.h"
 
 static const char *const flat_words[]
-    = { "flat", "flats", "flatfield", "flatfields", "ff",      "ob",    "openbeam", "ref",  "refs",
-        "bak",  "white", "whites",    "bright",     "brights", "blank", "blanks",   "gain", NULL };
+    = { "flat",  "flats",  "flatfield", "flatfields", "ff",         "ob",     "openbeam",
+        "ref",   "refs",   "bak",       "white",      "whites",     "bright", "brights",
+        "blank", "blanks", "gain",      "hellbild",   "hellbilder", NULL };
 static const char *const dark_words[]
-    = { "dark", "darks", "darkfield", "darkfields", "darkend", "dar",
-        "df",   "dc",    "drk",       "offset",     "black",   NULL };
+    = { "dark", "darks", "darkfield", "darkfields", "darkend",    "dar",          "df",
+        "dc",   "drk",   "offset",    "black",      "dunkelbild", "dunkelbilder", NULL };
+/* Samples are called so, too: flats have no words of their own beside these. */
+static const char *const plain_flat_words[]
+    = { "bg", "bkg", "background", "backgrounds", "reference", "references", "air", NULL };
 static const char *const before_words[] = { "before", "pre", "start", NULL };
 static const char *const after_words[] = { "after", "post", "end", NULL };
 
-static const char *const other_words[] = { "field",  "fields", "image", "images", "img", "frame",
-                                           "frames", "file",   "files", "deg",    NULL };
+static const char *const other_words[] = { "field",  "fields", "image", "images", "img",  "frame",
+                                           "frames", "file",   "files", "deg",    "data", NULL };
 
 /* The next word from @at on, before @end: letters, split where a capital follows a small letter.
    NULL: there is none. */
@@ -81,6 +85,25 @@ frame_names_is_only (const char *name, const char *word)
          && name + length + strspn (name + length, "_-0123456789") == end;
 }
 
+/* All its words say what or when, and none whose. */
+static gboolean
+frame_names_is_plain (const char *name)
+{
+  const char *const *const lists[]
+      = { flat_words, dark_words, plain_flat_words, before_words, after_words, other_words };
+  g_autoptr (GPtrArray) own = frame_names_split_words (name);
+
+  for (guint i = 0; i < own->len; i++) {
+    gboolean known = g_str_equal (own->pdata[i], "hst"); /* refHST */
+
+    for (guint j = 0; j < G_N_ELEMENTS (lists) && !known; j++)
+      known = g_strv_contains (lists[j], own->pdata[i]);
+    if (!known)
+      return FALSE;
+  }
+  return TRUE;
+}
+
 TdNameRole
 td_name_role (const char *name)
 {
@@ -91,27 +114,18 @@ td_name_role (const char *name)
     return TD_NAME_HALF_TURN;
   if (has_word (name, flat_words) || frame_names_is_only (name, "io"))
     return TD_NAME_FLAT;
-  return has_word (name, dark_words) || frame_names_is_only (name, "di") ? TD_NAME_DARK
-                                                                         : TD_NAME_PROJECTION;
+  if (has_word (name, dark_words) || frame_names_is_only (name, "di"))
+    return TD_NAME_DARK;
+  return has_word (name, plain_flat_words) && frame_names_is_plain (name) ? TD_NAME_FLAT
+                                                                          : TD_NAME_PROJECTION;
 }
 
 TdNameRole
 td_name_role_strict (const char *name)
 {
-  TdNameRole role = td_name_role (name);
-  g_autoptr (GPtrArray) own = frame_names_split_words (name);
-  const char *const *const lists[]
-      = { flat_words, dark_words, before_words, after_words, other_words };
+  const TdNameRole role = td_name_role (name);
 
-  for (guint i = 0; i < own->len; i++) {
-    gboolean known = g_str_equal (own->pdata[i], "hst"); /* refHST */
-
-    for (guint j = 0; j < G_N_ELEMENTS (lists) && !known; j++)
-      known = g_strv_contains (lists[j], own->pdata[i]);
-    if (!known && role != TD_NAME_HALF_TURN)
-      return TD_NAME_PROJECTION;
-  }
-  return role;
+  return role == TD_NAME_HALF_TURN || frame_names_is_plain (name) ? role : TD_NAME_PROJECTION;
 }
 
 /* Does a word say what companions are, rather than whose? */
