@@ -18,6 +18,25 @@ typedef struct {
   char *unread;      /* why the first object that cannot be opened is none; NULL: all can be */
 } Found;
 
+/* The Core Imaging Library names the dimensions: whether rows come before views, of which there may
+   be one. */
+static gboolean
+scan_h5_dataset_by_rows (hid_t dataset)
+{
+  hsize_t shape[3];
+
+  for (guint i = 0; i < 4; i++) {
+    g_autofree char *old = g_strdup_printf ("data_label%u", i), *new = g_strdup_printf ("dim%u", i);
+    g_autofree char *label = td_h5_attribute_string (dataset, old);
+
+    if (!label)
+      label = td_h5_attribute_string (dataset, new);
+    if (label && (strcmp (label, "vertical") == 0 || strcmp (label, "angle") == 0))
+      return label[0] == 'v' || td_h5_shape (dataset, shape, 3) == 2;
+  }
+  return FALSE;
+}
+
 static gboolean
 scan_h5_dataset_visit (hid_t group, const char *path, gpointer user)
 {
@@ -32,10 +51,12 @@ scan_h5_dataset_visit (hid_t group, const char *path, gpointer user)
 
     if (dataset < 0 && !found->unread)
       found->unread = td_h5_no_frames (group, own);
-    if (rank < 2 || (rank == 2 && td_h5_path_role (own) == TD_NAME_PROJECTION)
+    const gboolean image = rank == 2 && !scan_h5_dataset_by_rows (dataset);
+
+    if (rank < 2 || (image && td_h5_path_role (own) == TD_NAME_PROJECTION)
         || !g_hash_table_add (found->seen, td_h5_place (dataset)))
       continue;
-    g_ptr_array_add (rank == 2 ? found->images : found->paths, g_steal_pointer (&own));
+    g_ptr_array_add (image ? found->images : found->paths, g_steal_pointer (&own));
   }
   return found->paths->len > MAX_FOUND;
 }
@@ -168,22 +189,6 @@ scan_h5_dataset_note_matlab (TdScan *scan, hid_t dataset, const char *path)
                   path);
 }
 
-/* The Core Imaging Library names the dimensions: whether rows come before views. */
-static gboolean
-scan_h5_dataset_by_rows (hid_t dataset)
-{
-  for (guint i = 0; i < 4; i++) {
-    g_autofree char *old = g_strdup_printf ("data_label%u", i), *new = g_strdup_printf ("dim%u", i);
-    g_autofree char *label = td_h5_attribute_string (dataset, old);
-
-    if (!label)
-      label = td_h5_attribute_string (dataset, new);
-    if (label && (strcmp (label, "vertical") == 0 || strcmp (label, "angle") == 0))
-      return label[0] == 'v';
-  }
-  return FALSE;
-}
-
 static gboolean
 dataset_probe (const char *path, const TdScanOptions *options)
 {
@@ -211,10 +216,6 @@ dataset_open (const char *path, const TdScanOptions *options, GCancellable *canc
   label = td_h5_label (path, chosen);
   scan->facts.sinogram_order = options->sinograms || scan_h5_dataset_by_rows (dataset);
   scan_h5_dataset_note_matlab (scan, dataset, chosen);
-  if (!td_h5_scan_check_cone (scan, dataset, chosen, options, error)) {
-    td_h5_close (dataset);
-    return NULL;
-  }
   if (!td_h5_scan_add (scan, source, TD_FRAME_PROJECTION, dataset, label, options, error)
       || !td_h5_scan_add_beside (scan, source, file, chosen, NULL, options, error)
       || !td_h5_scan_add_elsewhere (scan, source, file, others, alone, options, error))
@@ -223,7 +224,8 @@ dataset_open (const char *path, const TdScanOptions *options, GCancellable *canc
   td_scan_note (scan, "The frames of %s were taken.", chosen);
   if (!(options->angles ? td_scan_take_angles (scan, options->angles, NULL, error)
                         : td_h5_scan_angles_beside (scan, file, chosen, error)
-                              && td_h5_scan_angles_elsewhere (scan, file, error)))
+                              && td_h5_scan_angles_elsewhere (scan, file, error))
+      || !td_h5_scan_take_cil (scan, file, chosen, options, error))
     return NULL;
   return td_scan_validate (scan, error) ? g_steal_pointer (&scan) : NULL;
 }

@@ -54,6 +54,11 @@ gboolean td_h5_scan_add_more (TdScan *scan, TdH5Source *source, TdFrameKind kind
    distances, which the scan or its options must have. */
 gboolean td_h5_scan_check_cone (const TdScan *scan, hid_t dataset, const char *path,
                                 const TdScanOptions *options, GError **error);
+/* What the Core Imaging Library states of the frames at @path: their geometry, with the angles.
+   TRUE also where it states none, or @options do. FALSE: they are no scan, or their beam is not
+   known. */
+gboolean td_h5_scan_take_cil (TdScan *scan, hid_t file, const char *path,
+                              const TdScanOptions *options, GError **error);
 TdH5FramesFlags td_h5_scan_flags (const TdScanOptions *options);
 /* Which of the projections are missing, and the files they are in. @indices: of the frames that are
    views; NULL: all, in order. */

@@ -769,6 +769,151 @@ test_described_sets (void)
   }
 }
 
+/* What the Core Imaging Library says of a geometry: which way its frames and angles are taken. */
+static void
+test_cil (void)
+{
+  static const struct {
+    const char *beam, *origin, *last;
+    double source[3], detector[3], axis[3], along[3]; /* source: or a ray's direction */
+    TdGeometry geometry;
+    double first_deg, step_deg, centre;
+    gboolean turned;
+    const char *refused;
+  } cases[] = {
+    { "cone",
+      "bottom-left",
+      "horizontal",
+      { 0, -100, 0 },
+      { 0, 300, 0 },
+      { 0 },
+      { 0, 0, 1 },
+      { TD_BEAM_CONE, 0.5, 0.5, 100, 400 },
+      190,
+      20,
+      5,
+      TRUE },
+    { "cone",
+      "top-left",
+      "horizontal",
+      { 0, -100, 0 },
+      { 2, 300, 1 },
+      { 1, 5, 0 },
+      { 0, 0, 1 },
+      { TD_BEAM_CONE, 0.5, 0.5, 105, 400, -4, 2, 1 },
+      -10,
+      -20,
+      1 + 800.0 / 105,
+      FALSE },
+    { "parallel",
+      "bottom-left",
+      "horizontal",
+      { 0, 1, 0 },
+      { 1, 50, 0 },
+      { 0 },
+      { 0, 0, 1 },
+      { TD_BEAM_PARALLEL, 0.5, 0.5, .detector_offset_u_px = -2 },
+      10,
+      20,
+      3,
+      FALSE },
+    { "parallel",
+      "top-right",
+      "horizontal",
+      { 0, 1, 0 },
+      { 0 },
+      { 0 },
+      { 0, 0, 1 },
+      { TD_BEAM_PARALLEL, 0.5, 0.5 },
+      170,
+      -20,
+      NAN,
+      FALSE },
+    { "cone",
+      "bottom-left",
+      "horizontal",
+      { 0, -100, 0 },
+      { 0, 300, 0 },
+      { 0 },
+      { 0, 0.6, 0.8 },
+      .refused = "--geometry FILE" },
+    { "parallel",
+      "bottom-left",
+      "horizontal",
+      { 0, 1, 1 },
+      { 0 },
+      { 0 },
+      { 0, 0, 1 },
+      .refused = "laminography" },
+    { "cone",
+      "bottom-left",
+      "vertical",
+      { 0, -100, 0 },
+      { 0, 300, 0 },
+      { 0 },
+      { 0, 0, 1 },
+      .refused = "reorder" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const gboolean cone = strcmp (cases[i].beam, "cone") == 0;
+    static const double right[] = { 1, 0, 0 }, up[] = { 0, 0, 1 };
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.nxs");
+    g_autoptr (GError) error = NULL;
+    double angles[VIEWS];
+    hid_t file = td_h5_create_sized (path, 0);
+
+    for (guint view = 0; view < VIEWS; view++)
+      angles[view] = 10 + 20 * view;
+    {
+      TD_H5_GUARD;
+      g_auto (TdH5Id) entry = add_group (file, "entry"), data = add_group (entry, "data"),
+                      config = add_group (entry, "config"),
+                      detector = add_group (config, "detector"),
+                      beam = add_group (config, cone ? "source" : "ray"),
+                      axis = add_group (config, "rotation_axis");
+
+      add_frames (data, "data", 10, VIEWS, FALSE, 0);
+      g_auto (TdH5Id) frames = H5Dopen2 (data, "data", H5P_DEFAULT);
+      set_half (frames, "pixel_size_h");
+      g_assert_true (
+          td_h5_set_string (frames, "geometry", cases[i].beam)
+          && td_h5_set_string (frames, "panel_origin", cases[i].origin)
+          && td_h5_set_string (frames, "dim0", "angle")
+          && td_h5_set_string (frames, "dim2", cases[i].last)
+          && td_h5_add_doubles (detector, "position", cases[i].detector, 3, NULL)
+          && td_h5_add_doubles (detector, "direction_x", right, 3, NULL)
+          && td_h5_add_doubles (detector, "direction_y", up, 3, NULL)
+          && td_h5_add_doubles (beam, cone ? "position" : "direction", cases[i].source, 3, NULL)
+          && td_h5_add_doubles (axis, "position", cases[i].axis, 3, NULL)
+          && td_h5_add_doubles (axis, "direction", cases[i].along, 3, NULL)
+          && td_h5_add_doubles (config, "angles", angles, VIEWS, "degree"));
+    }
+    g_assert_true (td_h5_finish (file));
+    g_autoptr (TdScan) scan = td_scan_open (path, NULL, NULL, &error);
+    if (cases[i].refused) {
+      g_assert_null (scan);
+      test_assert_sentence (error, cases[i].refused);
+      continue;
+    }
+    g_assert_no_error (error);
+    const TdScanFacts *facts = td_scan_facts (scan);
+    const double *found = &facts->geometry.pixel_width_mm,
+                 *want = &cases[i].geometry.pixel_width_mm;
+    g_assert_cmpint (facts->geometry.beam, ==, cases[i].geometry.beam);
+    for (guint k = 0; k < 7; k++) /* to axis_offset_mm */
+      g_assert_cmpfloat_with_epsilon (found[k], want[k], 1e-9);
+    g_assert_cmpfloat_with_epsilon (facts->angles_rad[0], cases[i].first_deg * G_PI / 180, 1e-9);
+    g_assert_cmpfloat_with_epsilon (facts->angles_rad[1] - facts->angles_rad[0],
+                                    cases[i].step_deg * G_PI / 180, 1e-9);
+    g_assert_true (isnan (cases[i].centre) ? isnan (facts->centre_px)
+                                           : fabs (facts->centre_px - cases[i].centre) < 1e-9);
+    g_assert_cmpfloat (first_value (scan, TD_FRAME_PROJECTION, 0), ==,
+                       value_of (10, 0, cases[i].turned ? COLUMNS - 1 : 0));
+  }
+}
+
 /* add_frames() in four dimensions, of @shape; chunked by frames, of which @lost at the end were
    never written. */
 static void
@@ -1416,6 +1561,7 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/beside", test_beside);
   g_test_add_func ("/hdf5/flat-rows", test_flat_rows);
   g_test_add_func ("/hdf5/described-sets", test_described_sets);
+  g_test_add_func ("/hdf5/cil", test_cil);
   g_test_add_func ("/hdf5/more-dimensions", test_more_dimensions);
   g_test_add_func ("/hdf5/elsewhere", test_elsewhere);
   g_test_add_func ("/hdf5/dxchange/stopped", test_dxchange_stopped);
