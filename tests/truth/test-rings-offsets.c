@@ -376,6 +376,59 @@ test_two_dead (void)
   }
 }
 
+/* What the object has in its columns for the whole turn is no ring. Some discs have one edge in
+   view, or fill a row so that it holds little else. And what goes on beyond a row slopes at its
+   end. */
+static void
+test_no_rings (void)
+{
+  static const struct {
+    const char *name;
+    guint n;
+    double axis; /* 0: not known */
+    double left, right, noise, slope, threshold;
+  } cases[] = {
+    { "half acquisition", N, 0, 30.3, 330, 0, 0, 4 },
+    { "half acquisition, the left end", N, 0, -130, 169.6, 0, 0, 4 },
+    { "half acquisition, few columns", 64, 0, 9.7, 97, 0, 0, 4 },
+    { "most of few columns", 64, 31.5, 9.4, 53.6, 0, 0, 4 },
+    { "few columns, noise", 96, 44.9, 11.3, 78.5, 0.02, 0, 4 },
+    { "as wide as the row", 64, 29.75, 0.93, 58.57, 0.01, 0, 4 },
+    { "wider than the row", 64, 29.75, -1.5, 61, 0.01, 0, 4 },
+
+    { "beyond the row", N, 0, 0, 0, 0, 0.05, 0 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GRand) random = g_rand_new_with_seed (5);
+    const guint n = cases[i].n;
+    const double noise = cases[i].noise, axis = cases[i].axis > 0 ? cases[i].axis : NAN;
+    float medians[N], spreads[N], widths[N], skews[N] = { 0 }, rough[N], bounds[N], shares[N];
+    float offsets[N], dead[N];
+    double p[N], most = 0;
+    const TdRingsColumns columns
+        = { n, 57, { axis, 0.02 }, medians, spreads, widths, skews, rough, bounds, shares, 7, 1.4 };
+    const TdRingsLimits limits = { 6, cases[i].threshold, 3 };
+
+    for (guint c = 0; c < n; c++)
+      p[c] = cases[i].slope * c + 0.04 * sqrt (MAX (0, (c - cases[i].left) * (cases[i].right - c)));
+    for (guint c = 0; c < n; c++) {
+      const double away = noise / sqrt (57) * g_rand_double_range (random, -2, 2);
+      medians[c] = (float) (2 * p[c] - p[c > 0 ? c - 1 : 0] - p[MIN (c + 1, n - 1)] + away);
+      spreads[c] = (float) (1e-5 + 6 * noise * g_rand_double_range (random, 0.5, 1.5));
+      widths[c] = (float) (1e-4 + 3 * noise);
+      bounds[c] = (float) (TD_RINGS_NOISE_BOUND * sqrt (6) * noise);
+      shares[c] = noise > 0 ? 0.78f : 1;
+      rough[c] = 1;
+    }
+    td_rings_offsets (&columns, &limits, offsets, dead);
+    for (guint c = 0; c < n; c++)
+      most = MAX (most, fabsf (offsets[c]));
+    td_test_pin ("%s: %.4f", cases[i].name, most);
+    g_assert_cmpfloat (most, <=, 1e-3);
+  }
+}
+
 /* A row that is hardly narrow is treated as a wide one is, and a mirrored one as it was. */
 static void
 test_hardly_narrow (void)
@@ -470,6 +523,7 @@ main (int argc, char **argv)
   g_test_add_func ("/rings-offsets/small-discs", test_small_discs);
   g_test_add_func ("/rings-offsets/columns", test_columns);
   g_test_add_func ("/rings-offsets/two-dead", test_two_dead);
+  g_test_add_func ("/rings-offsets/no-rings", test_no_rings);
   g_test_add_func ("/rings-offsets/hardly-narrow", test_hardly_narrow);
   g_test_add_func ("/rings-offsets/random-rows", test_random_rows);
   return g_test_run ();

@@ -72,11 +72,14 @@ look_around (Edge *edge, const TdRingsProfile *profile, double reach, int first,
   double stiffness[LINE];
 
   edge->first = MAX (first, 0);
-  edge->n = MIN (end, (int) profile->n) - edge->first;
+  edge->n = MAX (MIN (end, (int) profile->n) - edge->first, 0);
   edge->n_known = 0;
   for (int i = 0; i < edge->n; i++) {
     edge->values[i] = profile->values[edge->first + i];
-    edge->weights[i] = i > 0 && i + 1 < edge->n && !profile->unknown[edge->first + i];
+    const int c = edge->first + i;
+    /* Columns at the row's own ends have second differences, too. */
+    edge->weights[i] = (i > 0 || c == 0) && (i + 1 < edge->n || c + 1 == (int) profile->n)
+                       && !profile->unknown[c];
     stiffness[i] = pow (reach, -4);
     edge->n_known += edge->weights[i] > 0;
   }
@@ -107,7 +110,7 @@ chance_at (const TdRingsProfile *profile, const Edge edges[2], guint i, guint j,
 {
   double away = 0.5 * (place_of (&edges[0], i) + place_of (&edges[1], j)) - profile->axis;
 
-  return exp (-0.5 * (cost + pow (away / profile->axis_error, 2)));
+  return exp (-0.5 * (cost + (isfinite (away) ? pow (away / profile->axis_error, 2) : 0)));
 }
 
 /* How likely the places of both edges are, together with each other and the axis; FALSE: no disc at

@@ -18,18 +18,22 @@
   80.0 /* columns times standard deviations that an edge stands out by: what is looked at */
 #define LINE 160       /* columns in which shapes are made */
 #define STANDS_OUT 5.0 /* standard deviations of the profile, of both edges in the mean */
+#define UNLIKE_ANY 0.9 /* likeness that rings and noise do not come to, however large they are */
 #define LIKENESS 0.5   /* part of the profile's energy there that the shape explains, likewise */
 #define EACH 0.7       /* of both, that each edge has at least */
 #define RATIO                                                                                      \
   0.5 /* of one edge's amplitude to the other's, and of what is near an edge to all of it */
 #define OFF_AXIS 0.75 /* columns by which a disc's middle may miss the axis */
 #define LEAST_AXIS_ERROR 0.02
-#define SURE 3.0        /* standard deviations of the axis' error */
-#define SMALLEST 1.5    /* radius */
-#define SMALL 10.0      /* a disc of this radius has edges of its own */
-#define LEAST 1e-5      /* quieter edges do no harm */
-#define WRONG 0.1       /* what of a disc's second difference may be wrong */
-#define STEEP 2.5       /* columns about an edge */
+#define SURE 3.0     /* standard deviations of the axis' error */
+#define SMALLEST 1.5 /* radius */
+#define SMALL 10.0   /* a disc of this radius has edges of its own */
+#define LEAST 1e-5   /* quieter edges do no harm */
+#define WRONG 0.1    /* what of a disc's second difference may be wrong */
+#define STEEP 2.5    /* columns about an edge */
+#define AT_ENDS 3.0  /* columns of a row's ends, where an edge may not show */
+#define FINER 0.5    /* of the reach, that is taken off in rows half as wide as TD_RINGS_NARROW */
+#define WORSE 2.0    /* times the squares about a disc's edges before it is taken, at most */
 #define CONSISTENCY 2.0 /* an edge is that many times what the parts of the turn differ by */
 
 /* A profile, and what td_rings_solve() makes of its values where that goes so far. */
@@ -179,6 +183,16 @@ rings_edges_scan (const Seen *seen, gboolean right, Edge *edges)
   }
 }
 
+/* By @least, or by its looks. In few columns the edges of a disc are most of what there is, and the
+   deviation is theirs. */
+static gboolean
+edge_stands_out (const Edge *edge, double least)
+{
+  const double score = fabs (edge->score);
+
+  return score >= least || (score >= LEAST && edge->likeness >= UNLIKE_ANY);
+}
+
 /* Places of @edges that are edges of their own. */
 static guint
 rings_edges_choose (const Edge *edges, guint n, double least, guint *chosen)
@@ -186,7 +200,7 @@ rings_edges_choose (const Edge *edges, guint n, double least, guint *chosen)
   guint count = 0;
 
   for (guint i = 1; i + 1 < n; i++)
-    if (edges[i].likeness >= EACH * LIKENESS && fabs (edges[i].score) >= EACH * least
+    if (edges[i].likeness >= EACH * LIKENESS && edge_stands_out (&edges[i], EACH * least)
         && fabs (edges[i].score) >= fabs (edges[i - 1].score)
         && fabs (edges[i].score) > fabs (edges[i + 1].score))
       chosen[count++] = i * STEP;
@@ -238,37 +252,83 @@ compare_disc (const Seen *seen, const About *about, double left, double right)
   return norm > 0 ? fabs (product) / sqrt (norm) : 0;
 }
 
+/* All places of a profile, and those of them that are edges of their own. */
+typedef struct {
+  Edge *all;
+  guint *chosen, n_chosen; /* places times SHIFTS */
+} Edges;
+
+static void
+rings_edges_clear (Edges *edges)
+{
+  g_free (edges->all);
+  g_free (edges->chosen);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Edges, rings_edges_clear)
+
+static void
+rings_edges_find (const Seen *seen, gboolean right, double least, Edges *edges)
+{
+  const guint n = (seen->profile->n - 1) * LOOKS + 1;
+
+  edges->all = g_new (Edge, n);
+  edges->chosen = g_new (guint, n);
+  rings_edges_scan (seen, right, edges->all);
+  edges->n_chosen = rings_edges_choose (edges->all, n, least, edges->chosen);
+}
+
 /* The disc whose weaker edge stands out most, to the grain of the first look; FALSE: none does by
  * @least. */
 static gboolean
-match_edges (const Seen *seen, double least, double *left, double *right)
+match_edges (const TdRingsProfile *profile, const Edges *lefts, const Edges *rights, double least,
+             double *left, double *right)
 {
-  const TdRingsProfile *profile = seen->profile;
-  guint n = (profile->n - 1) * SHIFTS / STEP + 1, n_left, n_right;
-  g_autofree Edge *lefts = g_new (Edge, n), *rights = g_new (Edge, n);
-  g_autofree guint *from = g_new (guint, n), *to = g_new (guint, n);
   double strongest = 0, off_axis = MAX (OFF_AXIS, SURE * profile->axis_error);
 
-  rings_edges_scan (seen, TRUE, lefts);
-  rings_edges_scan (seen, FALSE, rights);
-  n_left = rings_edges_choose (lefts, n, least, from);
-  n_right = rings_edges_choose (rights, n, least, to);
-  for (guint i = 0; i < n_left; i++)
-    for (guint j = 0; j < n_right; j++) {
-      const Edge *a = &lefts[from[i] / STEP], *b = &rights[to[j] / STEP];
+  for (guint i = 0; i < lefts->n_chosen; i++)
+    for (guint j = 0; j < rights->n_chosen; j++) {
+      const guint from = lefts->chosen[i], to = rights->chosen[j];
+      const Edge *a = &lefts->all[from / STEP], *b = &rights->all[to / STEP];
       double low = MIN (fabs (a->amplitude), fabs (b->amplitude));
       double high = MAX (fabs (a->amplitude), fabs (b->amplitude));
       double strength = MIN (fabs (a->score), fabs (b->score));
-      if (to[j] <= from[i] || a->score * b->score <= 0 || low < RATIO * high
-          || hypot (a->score, b->score) < G_SQRT2 * least
+      if (to <= from || a->score * b->score <= 0 || low < RATIO * high
+          || (hypot (a->score, b->score) < G_SQRT2 * least
+              && MIN (a->likeness, b->likeness) < UNLIKE_ANY)
           || a->likeness + b->likeness < 2 * LIKENESS
-          || fabs (0.5 * (from[i] + to[j]) / SHIFTS - profile->axis) > off_axis
-          || strength <= strongest)
+          || fabs (0.5 * (from + to) / SHIFTS - profile->axis) > off_axis || strength <= strongest)
         continue;
       strongest = strength;
-      *left = (double) from[i] / SHIFTS;
-      *right = (double) to[j] / SHIFTS;
+      *left = (double) from / SHIFTS;
+      *right = (double) to / SHIFTS;
     }
+  return strongest > 0;
+}
+
+/* The edge that stands out most of those that look like nothing else, where the disc's other one
+   lies about a row's end or beyond. If the axis is not known, that end takes its place: the other
+   edge is too far away to matter. */
+static gboolean
+find_edge_alone (const TdRingsProfile *profile, const Edges *lefts, const Edges *rights,
+                 double *left, double *right)
+{
+  const double last = profile->n - 1;
+  double strongest = 0;
+
+  for (guint is_right = 0; is_right < 2; is_right++) {
+    const Edges *edges = is_right ? rights : lefts;
+    const double axis = isfinite (profile->axis) ? profile->axis : is_right ? 0 : last;
+    for (guint i = 0; i < edges->n_chosen; i++) {
+      const Edge *edge = &edges->all[edges->chosen[i] / STEP];
+      const double place = (double) edges->chosen[i] / SHIFTS, other = 2 * axis - place;
+      if (edge->likeness < UNLIKE_ANY || fabs (edge->score) <= strongest
+          || (other > AT_ENDS && other < last - AT_ENDS))
+        continue;
+      strongest = fabs (edge->score);
+      *left = is_right ? other : place;
+      *right = is_right ? place : other;
+    }
+  }
   return strongest > 0;
 }
 
@@ -299,9 +359,16 @@ find_small (const Seen *seen, double least, double *left, double *right)
 static gboolean
 find_disc (const Seen *seen, double *left, double *right)
 {
-  double least = MAX (LEAST, STANDS_OUT * seen->deviation);
+  const TdRingsProfile *profile = seen->profile;
+  const double least = MAX (LEAST, STANDS_OUT * seen->deviation);
+  const gboolean known = isfinite (profile->axis);
+  g_auto (Edges) lefts = { NULL }, rights = { NULL };
 
-  return match_edges (seen, least, left, right) || find_small (seen, least, left, right);
+  rings_edges_find (seen, TRUE, least, &lefts);
+  rings_edges_find (seen, FALSE, least, &rights);
+  return (known && match_edges (profile, &lefts, &rights, least, left, right))
+         || find_edge_alone (profile, &lefts, &rights, left, right)
+         || (known && find_small (seen, least, left, right));
 }
 
 /* That leaves least about the edges of a disc of amplitude 1, whose values are @disc. */
@@ -338,6 +405,24 @@ is_in_all_parts (const TdRingsProfile *profile, const TdRingsDisc *disc)
   return squares >= apart;
 }
 
+/* Rings about the edges stay as they are, however large. A wrong disc puts edges of its own there.
+ */
+static gboolean
+fits_edges (const TdRingsProfile *profile, const TdRingsDisc *disc, double left, double right)
+{
+  double before = 0, after = 0;
+
+  for (guint c = 0; c < profile->n; c++) {
+    const double found = MIN (fabs (c - left), fabs (c - right));
+    const double fitted = MIN (fabs (c - disc->left), fabs (c - disc->right));
+    if (profile->unknown[c] || MIN (found, fitted) >= STEEP)
+      continue;
+    before += pow (profile->values[c], 2);
+    after += pow (profile->values[c] - disc->curvatures[c], 2);
+  }
+  return after <= WORSE * before;
+}
+
 /* Subtracts the disc, whose edges tell best what it is like where nothing but they stands out.
    FALSE: close by it is none, but something smooth. */
 static gboolean
@@ -353,8 +438,10 @@ take_disc (TdRingsProfile *profile, const Seen *wide, const Seen *narrow, double
     return FALSE;
   double strength = fabs (amplitude) * sqrt (right - left) / narrow->deviation;
   TdRingsDisc fitted = { .left = left, .right = right, .curvatures = disc, .errors = values };
-  if (!td_rings_fit_disc (profile, CLAMP (FAR_OUT / strength, NARROW, WIDE), &fitted)
-      || !is_in_all_parts (profile, &fitted))
+  const double reach = CLAMP (FAR_OUT / strength, NARROW, WIDE)
+                       * (1 - FINER * CLAMP ((double) TD_RINGS_NARROW / n - 1, 0, 1));
+  if (!td_rings_fit_disc (profile, reach, &fitted) || !is_in_all_parts (profile, &fitted)
+      || !fits_edges (profile, &fitted, left, right))
     return FALSE;
   for (guint c = 0; c < n; c++) {
     profile->values[c] -= fitted.curvatures[c];
@@ -363,8 +450,10 @@ take_disc (TdRingsProfile *profile, const Seen *wide, const Seen *narrow, double
     if (MIN (fabs (c - fitted.left), fabs (c - fitted.right)) < STEEP)
       profile->edges[c] = 1;
   }
-  profile->axis = fitted.axis;
-  profile->axis_error = MAX (fitted.axis_error, LEAST_AXIS_ERROR);
+  if (isfinite (profile->axis)) {
+    profile->axis = fitted.axis;
+    profile->axis_error = MAX (fitted.axis_error, LEAST_AXIS_ERROR);
+  }
   return TRUE;
 }
 
@@ -376,7 +465,7 @@ td_rings_take_discs (TdRingsProfile *profile)
   Seen wide, narrow;
   double left = 0, right = 0;
 
-  for (guint i = 0; i < MAX_DISCS && isfinite (profile->axis); i++) {
+  for (guint i = 0; i < MAX_DISCS; i++) {
     rings_edges_look (&wide, profile, WIDE, memory);
     rings_edges_look (&narrow, profile, NARROW, memory + n);
     if (!find_disc (&wide, &left, &right) || !take_disc (profile, &wide, &narrow, left, right))

@@ -466,12 +466,12 @@ td_rings_offsets (const TdRingsColumns *columns, const TdRingsLimits *limits, fl
   guint n = columns->n_columns;
   g_autofree double *memory = g_new0 (double, 5 * (gsize) n);
   g_autofree guint8 *flags = g_new0 (guint8, 3 * (gsize) n);
-  g_autofree float *apart = g_new (float, n);
+  g_autofree float *apart = g_new (float, n), *moving = g_new (float, n);
   Row row = {
     .columns = columns,
     .limits = limits,
     .profile = { n, columns->axis.axis, columns->axis.error, memory, memory + n, flags, flags + n,
-                 n < TD_RINGS_NARROW ? apart : NULL },
+                 n < TD_RINGS_NARROW ? moving : NULL },
     .noise = memory + 2 * (gsize) n,
     .reach4 = memory + 3 * (gsize) n,
     .general = flags + 2 * (gsize) n,
@@ -488,8 +488,13 @@ td_rings_offsets (const TdRingsColumns *columns, const TdRingsLimits *limits, fl
     row.profile.values[c] = columns->medians[c];
     row.profile.errors[c] = hypot (chance > 0 ? error : MEDIANS * error, columns->skews[c]);
     apart[c] = (float) sqrt (MAX (0, pow (columns->spreads[c], 2) - chance * chance));
+    /* Where most arcs agree, the parts differ by their noise. */
+    moving[c] = chance > 0 ? apart[c] * (1 - columns->shares[c]) : apart[c];
   }
   td_rings_take_discs (&row.profile);
+  /* An object that goes on beyond the row's ends slopes there, which is no offset. */
+  if (!isfinite (columns->axis.axis))
+    row.profile.unknown[0] = row.profile.unknown[n - 1] = 1;
   for (guint c = 0; c < n; c++)
     row.noise[c] = hypot (row.profile.errors[c], 0.2 * apart[c]);
   find_object (&row);
