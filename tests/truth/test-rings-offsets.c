@@ -468,6 +468,38 @@ test_hardly_narrow (void)
   g_assert_cmpfloat (sqrt (turned / size), <, 0.01);
 }
 
+/* How far what is made of a row is from what is made of its mirror image, to the root mean square.
+ */
+static double
+mirrored_apart (const Row *row, const TdRingsLimits *limits)
+{
+  Row other;
+  double apart = 0, size = 0;
+  const TdRingsColumns columns = { N,
+                                   200,
+                                   { N - 1 - 99.4, 0.02 },
+                                   other.medians,
+                                   other.spreads,
+                                   other.widths,
+                                   other.skews,
+                                   other.roughness };
+
+  for (guint c = 0; c < N; c++) {
+    other.medians[N - 1 - c] = row->medians[c];
+    other.spreads[N - 1 - c] = row->spreads[c];
+    other.widths[N - 1 - c] = row->widths[c];
+    other.skews[N - 1 - c] = row->skews[c];
+    other.roughness[N - 1 - c] = row->roughness[c];
+  }
+  td_rings_offsets (&columns, limits, other.offsets, other.dead);
+  for (guint c = 0; c < N; c++) {
+    g_assert_cmpfloat (other.dead[N - 1 - c], ==, row->dead[c]);
+    apart += pow (other.offsets[N - 1 - c] - row->offsets[c], 2);
+    size += pow (row->offsets[c], 2);
+  }
+  return sqrt (apart / (size + N * 1e-8));
+}
+
 /* Rows of stripes and noise of any size, few columns or most: what is made of them, in figures. */
 static void
 test_random_rows (void)
@@ -507,6 +539,7 @@ test_random_rows (void)
     td_test_pin_values ("dead", row.dead, N);
     td_test_pin_values ("left", row.offsets, 9); /* at either end */
     td_test_pin_values ("right", row.offsets + N - 9, 9);
+    g_assert_cmpfloat (mirrored_apart (&row, &limits), <=, 1e-3);
   }
 }
 

@@ -194,12 +194,13 @@ gboolean
 td_rings_fit_disc (const TdRingsProfile *profile, double reach, TdRingsDisc *disc)
 {
   g_autofree Edge *edges = g_new (Edge, 2);
-  int n = profile->n, middle = (int) (0.5 * (disc->left + disc->right));
+  const double middle = 0.5 * (disc->left + disc->right);
+  const int n = profile->n, from = (int) floor (disc->left) - LINE / 2;
+  const int end = (int) ceil (disc->right) + LINE / 2 + 1;
 
-  look_around (&edges[0], profile, reach, (int) disc->left - LINE / 2,
-               MIN ((int) disc->left + LINE / 2, middle + 1));
-  look_around (&edges[1], profile, reach, MAX ((int) disc->right - LINE / 2, middle + 1),
-               (int) disc->right + LINE / 2);
+  /* A column in the very middle is of neither side, as in a mirrored row. */
+  look_around (&edges[0], profile, reach, from, MIN (from + LINE, (int) ceil (middle)));
+  look_around (&edges[1], profile, reach, MAX (end - LINE, (int) floor (middle) + 1), end);
   edges[0].middle = disc->left;
   edges[1].middle = disc->right;
   edges[0].reach = edges[1].reach = FIRST_REACH;

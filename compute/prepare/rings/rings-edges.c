@@ -277,13 +277,13 @@ rings_edges_find (const Seen *seen, gboolean right, double least, Edges *edges)
   edges->n_chosen = rings_edges_choose (edges->all, n, least, edges->chosen);
 }
 
-/* The disc whose weaker edge stands out most, to the grain of the first look; FALSE: none does by
- * @least. */
+/* The disc whose weaker edge stands out most, and of such the one whose other does, to the grain of
+   the first look; FALSE: none does by @least. */
 static gboolean
 match_edges (const TdRingsProfile *profile, const Edges *lefts, const Edges *rights, double least,
              double *left, double *right)
 {
-  double strongest = 0, off_axis = MAX (OFF_AXIS, SURE * profile->axis_error);
+  double strongest = 0, both = 0, off_axis = MAX (OFF_AXIS, SURE * profile->axis_error);
 
   for (guint i = 0; i < lefts->n_chosen; i++)
     for (guint j = 0; j < rights->n_chosen; j++) {
@@ -292,13 +292,15 @@ match_edges (const TdRingsProfile *profile, const Edges *lefts, const Edges *rig
       double low = MIN (fabs (a->amplitude), fabs (b->amplitude));
       double high = MAX (fabs (a->amplitude), fabs (b->amplitude));
       double strength = MIN (fabs (a->score), fabs (b->score));
+      double together = hypot (a->score, b->score);
       if (to <= from || a->score * b->score <= 0 || low < RATIO * high
-          || (hypot (a->score, b->score) < G_SQRT2 * least
-              && MIN (a->likeness, b->likeness) < UNLIKE_ANY)
+          || (together < G_SQRT2 * least && MIN (a->likeness, b->likeness) < UNLIKE_ANY)
           || a->likeness + b->likeness < 2 * LIKENESS
-          || fabs (0.5 * (from + to) / SHIFTS - profile->axis) > off_axis || strength <= strongest)
+          || fabs (0.5 * (from + to) / SHIFTS - profile->axis) > off_axis || strength < strongest
+          || (strength == strongest && together <= both))
         continue;
       strongest = strength;
+      both = together;
       *left = (double) from / SHIFTS;
       *right = (double) to / SHIFTS;
     }

@@ -316,15 +316,23 @@ stands_out (const Row *row, guint c)
          && is_telling (row, c, fabs (value - value_around (row, c)));
 }
 
-/* Sizes of the offsets and of the noise in columns around the block from @first on. */
-static void
-judge_block (Row *row, guint first)
+/* Blocks of a row are cut so that a mirrored row has the same. */
+static guint
+block_begins (guint block, guint n_blocks, guint n)
 {
-  guint n = row->profile.n, middle = first + BLOCK / 2, count = 0;
-  guint from = middle > AROUND ? middle - AROUND : 0, end = MIN (middle + AROUND, n);
+  return 2 * block <= n_blocks ? block * n / n_blocks : n - (n_blocks - block) * n / n_blocks;
+}
+
+/* Sizes of the offsets and of the noise in columns around the block from @first to @last. */
+static void
+judge_block (Row *row, guint first, guint last)
+{
+  const guint n = row->profile.n, before = (first + last + 1) / 2, after = (first + last) / 2 + 1;
+  const guint from = before > AROUND ? before - AROUND : 0, end = MIN (after + AROUND, n);
+  guint count = 0;
   const double *values = row->profile.values, softest = pow (row->limits->size, -4),
                stiffest = pow (MIN (row->limits->size, LEAST_REACH), -4);
-  float rough[2 * AROUND], sizes[2 * AROUND], noises[2 * AROUND];
+  float rough[2 * AROUND + 1], sizes[2 * AROUND + 1], noises[2 * AROUND + 1];
 
   for (guint c = from; c < end; c++) {
     if (row->profile.unknown[c] || row->profile.edges[c])
@@ -344,7 +352,7 @@ judge_block (Row *row, guint first)
   const double turned = noise_at (row->columns, 0) > 0 ? TURNED * noise : noise;
   gboolean general = row->limits->threshold == 0 || (differ > LEAST && differ > GENERAL * turned);
   double share = offsets > 0 ? NOISE_SHARE * pow (noise / offsets, 2) : 0;
-  for (guint c = first; c < MIN (first + BLOCK, n) && general; c++) {
+  for (guint c = first; c <= last && general; c++) {
     row->general[c] = 1;
     row->reach4[c] = CLAMP (share, softest, stiffest);
   }
@@ -498,8 +506,10 @@ td_rings_offsets (const TdRingsColumns *columns, const TdRingsLimits *limits, fl
   for (guint c = 0; c < n; c++)
     row.noise[c] = hypot (row.profile.errors[c], 0.2 * apart[c]);
   find_object (&row);
-  for (guint first = 0; first < n; first += BLOCK)
-    judge_block (&row, first);
+  /* An odd number of columns has one in the middle, and so has a mirrored row. */
+  const guint n_blocks = (n + BLOCK - 1) / BLOCK | n % 2;
+  for (guint i = 0; i < n_blocks; i++)
+    judge_block (&row, block_begins (i, n_blocks, n), block_begins (i + 1, n_blocks, n) - 1);
   rings_offsets_solve (&row, offsets);
   for (guint c = 0; c < n; c++)
     offsets[c] = dead[c] ? 0 : offsets[c];
