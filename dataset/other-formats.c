@@ -22,7 +22,7 @@ static const struct {
         "are reconstructed already") },
   { ".vol .vgi .vgl .rek .pcr ", N_ ("a volume, which is reconstructed already"),
     N_ ("open the folder of its projections") },
-  { ".pca ", N_ ("GE's description of a scan"),
+  { ".pca .nsipro ", N_ ("a scanner's own description of a scan"),
     N_ ("open the folder of its images, and state its distances ({sod-mm}, {sdd-mm}), its pixels "
         "({pixel-mm}) and its angles ({angles:FILE|FIRST:LAST})") },
   { ".xrm .txrm .txm ", N_ ("a file of ZEISS Xradia"),

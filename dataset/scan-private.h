@@ -95,6 +95,9 @@ gboolean td_scan_check_size (const TdScanFacts *facts, TdFrameKind kind, const c
 void td_scan_centre_by_geometry (TdScan *scan);
 /* A range of angles for a scan whose own angles come later; good for any number of views. */
 #define TD_ANGLES_LATER "0:0"
+/* Tells where a text beside the projections places the source of a cone, and the beam is parallel.
+ */
+void td_scan_note_distances (TdScan *scan);
 /* Checks what every reader must hold (sizes > 0, limits, angles finite, counts); the last call of
    every open. */
 gboolean td_scan_validate (TdScan *scan, GError **error);

@@ -693,6 +693,8 @@ td_scan_open (const char *path, const TdScanOptions *options, GCancellable *canc
   if (!scan || !check_used (scan, &own, error) || !with_options (scan, &own, geometry, error)
       || !td_scan_take_values (scan, own.values, cancellable, error))
     return NULL;
+  if (!own.geometry)
+    td_scan_note_distances (scan);
   note_absent (scan);
   note_centre (scan);
   add_stated_sources (scan, &own);

@@ -797,6 +797,49 @@ test_several_folders (void)
   test_assert_sentence (error, "(bone, tooth)");
 }
 
+/* Texts of scanners that are not read: who places the source of a cone is told of, unless its
+   distances or a geometry are stated. */
+static void
+test_distances (void)
+{
+  static const struct {
+    const char *name, *text, *said; /* NULL: nothing */
+  } cases[] = {
+    { "scan.pca", "[Geometry]\nFDD=400.5\nFOD=100\n", "(100) and to the detector (400.5)" },
+    { "scan.nsipro",
+      "<source to detector distance>400</source to detector distance>\n"
+      "<source to table distance>100</source to table distance>\n",
+      "(100)" },
+    { "scan settings.txt", "SOD : 100.25\nSDD : 400\n", "(100.25)" },
+    { "scan.json", "{ \"SourceObjectDistance\": 100, \"SourceDetectorDistance\": 400 }", "(100)" },
+    { "scan.json", "{ \"source_to_object_mm\": [100], \"source_to_detector_mm\": [400] }",
+      "(100)" },
+    { "scan.txt", "SOD 400\nSDD 100\n", NULL },
+    { "scan.txt", "source to sample 144000 mm\nsource to detector 144200 mm\n", NULL },
+    { "scan.txt", "sodium 100\nsdds 400\n", NULL },
+    { "scan.txt", "SOD\n100\nSDD\n400\n", NULL },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *text = test_folder_file (folder, cases[i].name);
+    TdScanOptions options = { .angles = "0:180" };
+
+    save_frame (folder, "tomo/t_0.tif", COLUMNS, ROWS, 1);
+    save_frame (folder, "tomo/t_1.tif", COLUMNS, ROWS, 2);
+    g_assert_true (g_file_set_contents (text, cases[i].text, -1, NULL));
+    for (guint cone = 0; cone < 2; cone++) {
+      options.source_axis_mm = cone * 100;
+      options.source_detector_mm = cone * 400;
+      g_autoptr (TdScan) scan = open_scan (folder->path, &options);
+      g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
+      const char *told = strstr (notes, "states the source's distance");
+      g_assert_true ((told != NULL) == (cases[i].said && !cone));
+      g_assert_true (!told || strstr (told, cases[i].said));
+    }
+  }
+}
+
 /* A sample may be called as flats are: its images are said to be, and one of them opens all. */
 static void
 test_called_as_flats (void)
@@ -1435,6 +1478,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/result-log", test_result_log);
   g_test_add_func ("/scan/several-folders", test_several_folders);
   g_test_add_func ("/scan/called-by-angles", test_called_by_angles);
+  g_test_add_func ("/scan/distances", test_distances);
   g_test_add_func ("/scan/called-as-flats", test_called_as_flats);
   g_test_add_func ("/scan/described-others", test_described_others);
   g_test_add_func ("/scan/described-image", test_described_image);

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "number.h"
+#include "scan-private.h"
+#include "series.h"
+#include "text-file.h"
+
+/* Scanners whose descriptions are not read (GE's .pca, North Star's .nsipro, YXLON's, TESCAN's,
+ * FleX-ray's settings …) still say how far the source stands. Whoever states angles alone must not
+ * get a parallel beam without a word. */
+
+#define HEAD_BYTES 65536
+#define MOST_TEXTS 32u
+#define MOST_BETWEEN 40          /* from a name to its number */
+#define FARTHEST_CONE_MM 10000.0 /* as of SkyScan's */
+
+/* In words of small letters. */
+static const char *const to_sample[] = { "sod",
+                                         "fod",
+                                         "dso",
+                                         "source to object",
+                                         "source object",
+                                         "source to table",
+                                         "source to axis",
+                                         "source axis",
+                                         "source to sample",
+                                         "source sample",
+                                         "source to origin",
+                                         "source origin",
+                                         "source to rotation",
+                                         "source to center",
+                                         "source to isocenter",
+                                         "focus object",
+                                         NULL };
+static const char *const to_detector[]
+    = { "sdd", "fdd", "dsd", "source to detector", "source detector", "focus detector", NULL };
+
+static gboolean
+scan_distances_is_text (const char *name)
+{
+  static const char *const endings[]
+      = { ".pca", ".nsipro", ".txt", ".ini", ".xml",  ".cfg", ".json",
+          ".log", ".info",   ".par", ".csv", ".yaml", NULL };
+
+  for (guint i = 0; endings[i]; i++)
+    if (td_series_ends (name, endings[i]))
+      return TRUE;
+  return FALSE;
+}
+
+/* Small letters, numbers and lines; a space for all else, and before a capital within a word. */
+static char *
+scan_distances_words (const char *text)
+{
+  g_autoptr (GString) words = g_string_new (" ");
+
+  for (const char *at = text; *at; at++) {
+    const gboolean kept = g_ascii_isalnum (*at) || strchr (".-+\n", *at);
+
+    if (at > text && g_ascii_isupper (*at) && g_ascii_islower (at[-1]))
+      g_string_append_c (words, ' ');
+    if (kept || words->str[words->len - 1] != ' ')
+      g_string_append_c (words, kept ? g_ascii_tolower (*at) : ' ');
+  }
+  return g_string_free (g_steal_pointer (&words), FALSE);
+}
+
+/* The first number above 0 that stands behind one of @names on its line; 0: none. */
+static double
+scan_distances_find (const char *words, const char *const *names)
+{
+  for (guint i = 0; names[i]; i++) {
+    const gsize length = strlen (names[i]);
+
+    for (const char *at = words; (at = strstr (at, names[i])); at += length) {
+      const char *behind = at + length;
+      double value;
+
+      if (g_ascii_isalpha (at[-1]) || g_ascii_isalpha (*behind))
+        continue;
+      for (guint n = 0; n < MOST_BETWEEN && *behind && !strchr ("0123456789\n", *behind); n++)
+        behind++;
+      if (g_ascii_isdigit (*behind) && td_next_number (&behind, &value) && value > 0)
+        return value;
+    }
+  }
+  return 0;
+}
+
+/* Whether a text of the folder was told of. */
+static gboolean
+scan_distances_note (TdScan *scan, const char *folder)
+{
+  g_auto (GStrv) paths = td_series_paths (folder, scan_distances_is_text, NULL);
+
+  for (guint i = 0; paths && paths[i] && i < MOST_TEXTS; i++) {
+    g_autofree char *text = td_text_head (paths[i], HEAD_BYTES);
+    g_autofree char *words = scan_distances_words (text ? text : "");
+    const double sample = scan_distances_find (words, to_sample);
+    const double detector = scan_distances_find (words, to_detector);
+
+    if (!(sample > 0) || !(detector > sample) || sample > FARTHEST_CONE_MM)
+      continue;
+    td_scan_note (scan,
+                  "%s states the source's distance to the sample (%g) and to the detector (%g): "
+                  "that is a cone beam, but its rays are taken as parallel unless these are stated "
+                  "in millimetres ({sod-mm}, {sdd-mm}), and the pixel's size ({pixel-mm}).",
+                  paths[i], sample, detector);
+    return TRUE;
+  }
+  return FALSE;
+}
+
+void
+td_scan_note_distances (TdScan *scan)
+{
+  const TdScanFacts *facts = &scan->facts;
+  g_autofree char *own
+      = facts->sources && facts->sources[0] ? g_path_get_dirname (facts->sources[0]) : NULL;
+  g_autofree char *opened = g_file_test (facts->path, G_FILE_TEST_IS_DIR)
+                                ? g_strdup (facts->path)
+                                : g_path_get_dirname (facts->path);
+
+  if (facts->geometry.beam == TD_BEAM_PARALLEL && !scan_distances_note (scan, opened) && own
+      && strcmp (own, opened) != 0)
+    scan_distances_note (scan, own);
+}
