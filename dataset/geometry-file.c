@@ -93,6 +93,20 @@ look_like_vectors (const double *numbers, guint n_views)
   return TRUE;
 }
 
+/* Directions of length 1 with a detector that is not behind the axis are ASTRA's parallel3d_vec. */
+static gboolean
+geometry_file_are_rays (const double *numbers, guint n_views)
+{
+  for (guint i = 0; i < n_views; i++) {
+    const double *n = numbers + 12 * (gsize) i;
+
+    if (fabs (td_dot3 (n, n) - 1) > 1e-3 || td_dot3 (n, n + 3) < -1e-6
+        || fabs (td_dot3 (n + 6, n + 9)) > 1e-3 * td_dot3 (n + 6, n + 6))
+      return FALSE;
+  }
+  return TRUE;
+}
+
 gboolean
 td_geometry_file_take_views (TdGeometryFile *file, double *numbers, gsize n, TdViewsKind kind,
                              GError **error)
@@ -109,6 +123,12 @@ td_geometry_file_take_views (TdGeometryFile *file, double *numbers, gsize n, TdV
                            file->path, (guint) (i / 12));
   file->n_views = n / 12;
   file->kind = kind;
+  if (kind != TD_VIEWS_MATRICES_PX && kind != TD_VIEWS_MATRICES_MM
+      && geometry_file_are_rays (numbers, file->n_views))
+    return td_set_error (error, TD_ERROR_UNSUPPORTED,
+                         "“%s” holds directions of rays, as ASTRA's parallel3d_vec: state the "
+                         "angles of the parallel beam instead ({angles:FILE|FIRST:LAST})",
+                         file->path);
   if (kind == TD_VIEWS_NONE) {
     file->kind
         = look_like_vectors (numbers, file->n_views) ? TD_VIEWS_VECTORS : TD_VIEWS_MATRICES_PX;

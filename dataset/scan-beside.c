@@ -217,18 +217,21 @@ typedef struct {
   const TdScanFacts *facts;
   char *only, *place; /* of the first: links to it are no others */
   guint n;
+  guint others; /* angles of the first list that are not as many as views; 0: there is none */
+  char *others_path;
 } Angles;
 
-static gboolean
-scan_beside_are_angles (hid_t dataset, const char *path, const TdScanFacts *facts)
+/* How many angles the data set is a list of; 0: it is none. */
+static guint
+scan_beside_count_angles (hid_t dataset, const char *path)
 {
   hsize_t shape[1] = { 0 };
 
-  if (dataset < 0 || td_h5_shape (dataset, shape, 1) != 1 || shape[0] != facts->n_views
+  if (dataset < 0 || td_h5_shape (dataset, shape, 1) != 1 || shape[0] > TD_SCAN_MAX_FRAMES
       || td_h5_path_role (path) != TD_NAME_PROJECTION)
-    return FALSE;
+    return 0;
   g_autofree double *numbers = td_h5_numbers (dataset, path, &(gsize) { 0 }, NULL);
-  return numbers != NULL;
+  return numbers ? (guint) shape[0] : 0;
 }
 
 static gboolean
@@ -241,9 +244,13 @@ scan_beside_visit (hid_t group, const char *path, gpointer user)
     g_auto (TdH5Id) dataset
         = is_angles (names[i]) ? td_h5_find_dataset (group, names[i], NULL) : -1;
     g_autofree char *own = g_build_path ("/", path, names[i], NULL);
-    g_autofree char *place
-        = scan_beside_are_angles (dataset, own, angles->facts) ? td_h5_place (dataset) : NULL;
+    const guint n = scan_beside_count_angles (dataset, own);
+    g_autofree char *place = n == angles->facts->n_views ? td_h5_place (dataset) : NULL;
 
+    if (!place && n > 1 && angles->others == 0) {
+      angles->others = n;
+      angles->others_path = g_strdup (own);
+    }
     if (!place || g_strcmp0 (place, angles->place) == 0)
       continue;
     if (angles->n++ == 0) {
@@ -258,15 +265,24 @@ gboolean
 td_h5_scan_angles_elsewhere (TdScan *scan, hid_t file, GError **error)
 {
   TdScanFacts *facts = &scan->facts;
-  Angles angles = { facts, NULL, NULL, 0 };
+  Angles angles = { .facts = facts };
 
   if (facts->angles_rad || facts->n_views < 2)
     return TRUE;
   td_h5_visit_groups (file, scan_beside_visit, &angles);
-  g_autofree char *path = angles.only, *place = angles.place;
+  g_autofree char *path = angles.only, *place = angles.place, *others = angles.others_path;
   g_autofree char *label = path ? td_h5_label (facts->path, path) : NULL;
   g_auto (TdH5Id) dataset = angles.n == 1 ? td_h5_find_dataset (file, path, NULL) : -1;
   gsize n;
+  if (angles.n == 0 && angles.others > 0 && angles.others == facts->n_columns)
+    return td_set_error (
+        error, TD_ERROR_ANGLES,
+        "“%s” states %u angles, as many as “%s” has columns, but it has %u projections: write its "
+        "frames in the order frame, row, column, or row, frame, column ({sinograms})",
+        others, angles.others, facts->path, facts->n_views);
+  if (angles.n == 0 && angles.others > 0)
+    return td_scan_refuse_views (error, others, angles.others, N_ ("angles"), facts->path,
+                                 (const guint[]) { facts->n_views, facts->n_rows });
   if (dataset < 0)
     return TRUE;
   facts->angles_rad = td_h5_read_angles (dataset, label, &n, scan, error);

@@ -448,7 +448,7 @@ test_foreign_matrices (void)
 }
 
 /* Vectors place a source, a detector's middle and its pixel's sides. Those that span no plane, or
-   one through the source, are refused. */
+   one through the source, are refused. So are directions of rays, of length 1. */
 static void
 test_vectors (void)
 {
@@ -461,15 +461,18 @@ test_vectors (void)
     { 9, { 0, 0, 0 }, FALSE }, { 9, { 3, 0, 0 }, FALSE }, { 3, { 0, -100, 0 }, FALSE },
   };
 
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+  for (guint i = 0; i <= G_N_ELEMENTS (cases); i++) {
+    const gboolean rays = i == G_N_ELEMENTS (cases);
+    const double source = rays ? 1 : 100, detector = rays ? 0 : 200;
     g_autoptr (TestFolder) folder = test_folder_new ();
-    g_autoptr (GString) text = g_string_new ("{\"vectors\": [");
+    g_autoptr (GString) text = g_string_new (rays ? "{\"astra_vectors\": [" : "{\"vectors\": [");
     g_autoptr (GError) error = NULL;
 
     for (guint view = 0; view < VIEWS; view++) {
       const double c = cos (G_PI * view / 3), s = sin (G_PI * view / 3);
-      double v[12] = { 100 * s, -100 * c, 0, -200 * s, 200 * c, 0, c, s, 0, 0, 0, -1 };
-      if (view == 2)
+      double v[12]
+          = { source * s, -source * c, 0, -detector * s, detector * c, 0, c, s, 0, 0, 0, -1 };
+      if (view == 2 && !rays)
         for (guint k = 0; k < 3; k++)
           v[cases[i].at + k]
               = k == 2 ? cases[i].values[2]
@@ -483,11 +486,12 @@ test_vectors (void)
     write_file (folder, kinds[3].file, text->str, text->len);
     g_autoptr (TdScan) scan = open_kind (folder, 3, TRUE, &error);
     g_test_message ("%u", i);
-    if (cases[i].good)
+    if (!rays && cases[i].good)
       g_assert_no_error (error);
     else
-      test_assert_sentence (error, "the vectors of view 2 do not place source and detector");
-    g_assert_true (!scan == !cases[i].good);
+      test_assert_sentence (error, rays ? "parallel3d_vec"
+                                        : "the vectors of view 2 do not place source and detector");
+    g_assert_true (!scan == (rays || !cases[i].good));
   }
 }
 

@@ -1158,10 +1158,30 @@ test_dxchange_stopped (void)
   }
 }
 
-/* As many angles as rows lie beside sinograms that nothing says to be such. */
+/* As many angles as rows lie beside sinograms that nothing says to be such. As many as columns, or
+   another number, are told, too. */
 static void
 test_angles_of_rows (void)
 {
+  static const struct {
+    guint n;
+    const char *says;
+  } cases[] = { { COLUMNS, "frame, row, column" }, { VIEWS + 3, "has 9 projections" } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) others = test_folder_new ();
+    g_autofree char *other = test_folder_file (others, "scan.h5");
+    g_autofree double *numbers = g_new0 (double, cases[i].n);
+    g_autoptr (GError) why = NULL;
+    const hid_t lists = td_h5_create_sized (other, 0);
+
+    add_frames (lists, "prepared", 10, VIEWS, FALSE, 0);
+    g_assert_true (td_h5_add_doubles (lists, "angles", numbers, cases[i].n, "deg"));
+    g_assert_true (td_h5_finish (lists));
+    g_assert_null (td_scan_open (other, NULL, NULL, &why));
+    test_assert_sentence (why, cases[i].says);
+  }
+
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "scan.h5");
   TdScanOptions options = { 0 };
