@@ -120,8 +120,8 @@ scan_h5_dataset_refuse (hid_t file, const Found *found, const char *path, GError
     return td_set_error (
         error, TD_ERROR_UNSUPPORTED,
         "“%s” is neither an NXtomo nor a DXchange scan, and holds no data set with the "
-        "three dimensions frame, row and column; write its projections so, and a single sinogram "
-        "as views of one row",
+        "three dimensions frame, row and column; write its projections so, or name a single "
+        "sinogram as one ({dataset}, {sinograms})",
         path);
   for (guint i = 0; i < n; i++)
     g_string_append_printf (list, "%s%s", i ? ", " : "", (char *) found->paths->pdata[i]);

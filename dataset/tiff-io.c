@@ -170,9 +170,11 @@ check_samples (TdTiff *tiff, GError **error)
             "floats can be read"),
         bits, td_message_new_plain (format == SAMPLEFORMAT_IEEEFP ? N_ ("float") : N_ ("integer")));
   if (!TIFFIsCODECConfigured (compression))
-    return tiff_fail (tiff, error, TD_ERROR_UNSUPPORTED,
-                      N_ ("is compressed by method %u, which this system's libtiff cannot undo"),
-                      compression);
+    return tiff_fail (
+        tiff, error, TD_ERROR_UNSUPPORTED,
+        N_ ("is compressed by method %u, which this system's libtiff cannot undo; save it "
+            "with LZW or Deflate"),
+        compression);
   tiff->compressed = compression != COMPRESSION_NONE;
   return TRUE;
 }

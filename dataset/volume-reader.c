@@ -212,14 +212,17 @@ find_slices (hid_t file, const char *path, GError **error)
     return g_steal_pointer (&found.signal);
   if (arrays->len == 1)
     return g_strdup (arrays->pdata[0]);
-  if (found.arrays->len > 1) {
+  if (arrays->len > 1) {
     const guint n = arrays->len;
     g_ptr_array_set_size (arrays, (int) MIN (n, MOST_NAMED));
     g_ptr_array_add (arrays, NULL);
     g_autofree char *list = g_strjoinv (", ", (char **) arrays->pdata);
     return td_set_error_null (error, TD_ERROR_UNSUPPORTED,
-                              "“%s” holds %u data sets of three dimensions; name the one to take "
-                              "({dataset}, or as FILE::DATASET): %s",
+                              found.arrays->len > 0
+                                  ? N_ ("“%s” holds %u data sets of three dimensions; name the one "
+                                        "to take ({dataset}, or as FILE::DATASET): %s")
+                                  : N_ ("“%s” holds %u images; name the one to take ({dataset}, or "
+                                        "as FILE::DATASET): %s"),
                               path, n, list);
   }
   return td_set_error_null (error, TD_ERROR_UNSUPPORTED,

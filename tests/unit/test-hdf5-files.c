@@ -1384,6 +1384,35 @@ test_flat_image (void)
   }
 }
 
+/* Several single images, as the ESRF's reduced flats, one of which is named. */
+static void
+test_reduced_flats (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.nx");
+  g_autofree char *flats = test_folder_file (folder, "scan_flats.hdf5");
+  g_autofree char *one = g_strconcat (flats, "::/flats/0", NULL);
+  TdScanOptions options = { .flats = flats, .angles = "0:180" };
+  g_autoptr (GError) error = NULL;
+  hid_t file = td_h5_create_sized (path, 0);
+
+  add_frames (file, "data", 10, VIEWS, FALSE, 0);
+  g_assert_true (td_h5_finish (file));
+  file = td_h5_create_sized (flats, 0);
+  {
+    g_auto (TdH5Id) group = add_group (file, "flats");
+    add_image (group, "0", 30, ROWS);
+    add_image (group, "8", 31, ROWS);
+  }
+  g_assert_true (td_h5_finish (file));
+  g_assert_null (td_scan_open (path, &options, NULL, &error));
+  test_assert_sentence (error, "2 images; name the one to take");
+  g_assert_nonnull (strstr (error->message, "/flats/0, /flats/8"));
+  options.flats = one;
+  g_autoptr (TdScan) scan = open_scan (path, &options);
+  check_frame (scan, TD_FRAME_FLAT, 0, 30);
+}
+
 /* As many flats as views are no sinograms' image, if all have a single row. */
 static void
 test_flat_rows (void)
@@ -1582,6 +1611,7 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/flat-rows", test_flat_rows);
   g_test_add_func ("/hdf5/described-sets", test_described_sets);
   g_test_add_func ("/hdf5/cil", test_cil);
+  g_test_add_func ("/hdf5/reduced-flats", test_reduced_flats);
   g_test_add_func ("/hdf5/more-dimensions", test_more_dimensions);
   g_test_add_func ("/hdf5/elsewhere", test_elsewhere);
   g_test_add_func ("/hdf5/dxchange/stopped", test_dxchange_stopped);

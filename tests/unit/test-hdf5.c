@@ -935,7 +935,7 @@ test_no_dataset (void)
   g_assert_true (td_h5_add_doubles (file, "sinogram", sinogram, 3, NULL));
   g_assert_true (td_h5_finish (file));
   g_assert_null (td_scan_open (path, NULL, NULL, &error));
-  test_assert_sentence (error, "a single sinogram as views of one row");
+  test_assert_sentence (error, "a single sinogram as one (--dataset, --sinograms)");
 }
 
 /* A virtual data set without its source would be read as zeros. */
