@@ -543,6 +543,75 @@ test_random_rows (void)
   }
 }
 
+/* Rows as narrow and as wide as they come, about any axis, with stripes up to the ends. Half of
+   them have noise. A row's mirror image has the mirror image of its offsets. */
+static void
+test_random_widths (void)
+{
+  enum { MOST = 400 };
+  static const guint widths[] = { 5, 9, 24, 63, 128, 129, 200, 255, 256, 257, 320, MOST };
+  g_autoptr (GRand) random = g_rand_new_with_seed (11);
+
+  for (guint i = 0; i < 1000; i++) {
+    const gboolean pinned = i < 4 * G_N_ELEMENTS (widths);
+    const gint n = (gint) (pinned ? widths[i / 4] : 16 + 16 * (i % 5)), odd = 2 + (gint) i % 3;
+    const double axis = n * g_rand_double_range (random, 0.3, 0.7), radius = 0.4 * n;
+    const double size = pow (10, g_rand_double_range (random, -2.5, -1)), noise = i % 2 ? 0.01 : 0;
+    const TdRingsLimits limits = { g_rand_double_range (random, 2, 12), i % 4 < 2 ? 0 : 4, 3 };
+    float p[MOST], of[8][2][MOST], offsets[2][MOST], dead[2][MOST];
+
+    for (gint c = 0; c < n; c++)
+      p[c] = (float) (0.02 * sqrt (MAX (0, radius * radius - (c - axis) * (c - axis)))
+                      + (c < 3 || c + 3 >= n || g_rand_double (random) < 0.1
+                             ? g_rand_double_range (random, -size, size)
+                             : 0));
+    for (gint c = 0; c < n; c++) {
+      const double values[]
+          = { 2 * p[c] - p[MAX (c - 1, 0)] - p[MIN (c + 1, n - 1)]
+                  + g_rand_double_range (random, -0.1, 0.1) * noise,
+              1e-4 + g_rand_double (random) * (noise + (c == odd || c == n / 2 ? 2 : 0)),
+              1e-3 + noise * g_rand_double_range (random, 0.8, 1.2),
+              noise * g_rand_double_range (random, -0.1, 0.1),
+              200 * (1e-3 + noise) * (c == odd || c == n - 1 - odd ? (i / 2 % 2 ? 8 : 0.05) : 1),
+              200 * p[c],
+              g_rand_double_range (random, 0.1, 1) };
+      for (guint k = 0; k < G_N_ELEMENTS (values); k++)
+        of[k][0][c] = of[k][1][n - 1 - c] = (float) values[k];
+    }
+    for (guint turned = 0; turned < 2; turned++) {
+      td_rings_noise_bounds (of[5][turned], of[4][turned], (guint) n, 200, of[7][turned]);
+      const TdRingsColumns columns = {
+        .n_columns = (guint) n,
+        .n_samples = 200,
+        .axis = { turned ? n - 1 - axis : axis, 0.02 },
+        .medians = of[0][turned],
+        .spreads = of[1][turned],
+        .widths = of[2][turned],
+        .skews = of[3][turned],
+        .roughness = of[4][turned],
+        .bounds = noise > 0 ? of[7][turned] : NULL,
+        .shares = noise > 0 ? of[6][turned] : NULL,
+        .n_parts = 8,
+        .tallest = td_rings_tallest (of[5][turned], (guint) n, 200),
+      };
+      td_rings_offsets (&columns, &limits, offsets[turned], dead[turned]);
+    }
+    if (pinned) {
+      td_test_pin_values ("medians", of[0][0], (gsize) n);
+      td_test_pin_values ("bounds", of[7][0], (gsize) n);
+      td_test_pin_values ("offsets", offsets[0], (gsize) n);
+      td_test_pin_values ("dead", dead[0], (gsize) n);
+    }
+    double apart = 0, all = 0;
+    for (gint c = 0; c < n && n % 16 == 0; c++) { /* columns are judged in blocks of 16 */
+      apart += pow (offsets[1][n - 1 - c] - offsets[0][c], 2);
+      all += pow (offsets[0][c], 2);
+      g_assert_cmpfloat (dead[1][n - 1 - c], ==, dead[0][c]);
+    }
+    g_assert_cmpfloat (apart, <=, pow (0.002, 2) * all);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -559,5 +628,6 @@ main (int argc, char **argv)
   g_test_add_func ("/rings-offsets/no-rings", test_no_rings);
   g_test_add_func ("/rings-offsets/hardly-narrow", test_hardly_narrow);
   g_test_add_func ("/rings-offsets/random-rows", test_random_rows);
+  g_test_add_func ("/rings-offsets/random-widths", test_random_widths);
   return g_test_run ();
 }
