@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Searches and jobs begin nothing new once they are cancelled, wherever they are; what was begun
-   may end. The tests count reads and reports. Time would say more of the machine. */
+   may end. The tests count reads and reports. Time would say more of the machine. And a read that
+   fails ends each of them with its error, whichever read it is. */
 #include <signal.h>
 #include <string.h>
 
 #include "compute/engine/centre.h"
 #include "compute/engine/job.h"
 #include "compute/methods/methods.h"
+#include "dataset/error.h"
 #include "dataset/helper.h"
 #include "dataset/phantom-scan.h"
+#include "dataset/scan-view.h"
 #include "tests/common/inner-scan.h"
 
 #define INTERRUPTED "--interrupted"
+/* Which reads fail, one after another: sanitizers take long to begin and end threads. */
+#ifdef __SANITIZE_ADDRESS__
+#define FAILING_STEP 9
+#else
+#define FAILING_STEP 1
+#endif
 #define MOST_AFTER 2 /* one that was begun on either of two threads */
 
 /* A scan of a phantom that cancels when it is read for the @cancel_at-th time, counted from 1. */
@@ -20,6 +29,9 @@ typedef struct {
   GCancellable *cancellable;
   guint cancel_at; /* 0: never */
   gint events, after;
+  const char *const *options; /* of the recipe, names and values; NULL: presets */
+  guint fail_at;              /* the read that fails, counted from 1; 0: none */
+  gint reads;
 } Watched;
 
 /* A piece of work that can be seen: a read, a report, a slice. */
@@ -39,6 +51,8 @@ watched_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget *t
   Watched *watched = source;
 
   happened (watched);
+  if ((guint) g_atomic_int_add (&watched->reads, 1) + 1 == watched->fail_at)
+    return td_set_error (error, TD_ERROR_IO, "read number %u fails", watched->fail_at);
   return td_scan_fill (watched->inner, range, target, NULL, error);
 }
 
@@ -73,6 +87,8 @@ search (TdScan *scan, Watched *watched, GError **error)
 
   td_recipe_init (&recipe);
   g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
+  for (guint i = 0; watched->options && watched->options[i]; i += 2)
+    g_assert_true (td_recipe_set (&recipe, watched->options[i], watched->options[i + 1], NULL));
   TdAxisResult *result
       = td_engine_find_axis (engine, scan, &recipe, &options, watched->cancellable, error);
   if (!result)
@@ -89,7 +105,10 @@ reconstruct (TdScan *scan, Watched *watched, GError **error)
 
   td_recipe_init (&recipe);
   g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
-  recipe.centre_px = 47.5;
+  for (guint i = 0; watched->options && watched->options[i]; i += 2)
+    g_assert_true (td_recipe_set (&recipe, watched->options[i], watched->options[i + 1], NULL));
+  if (!watched->options)
+    recipe.centre_px = 47.5;
   recipe.memory_limit_bytes = 96 << 20;
   g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, watched->cancellable, error);
   if (!plan)
@@ -149,6 +168,70 @@ test_job (void)
   test_everywhere (reconstruct);
 }
 
+/* ── Reads that fail ── */
+
+static const struct {
+  Work work;
+  enum { STRAIGHT, TURNED, CONE } kind;
+  const char *options[7];
+} reading[] = {
+  { search, STRAIGHT },
+  { reconstruct, STRAIGHT, { "centre", "auto" } },
+  { reconstruct, STRAIGHT, { "method", "fourier", "prepare", "flat-field:average=median" } },
+  { reconstruct, STRAIGHT, { "method", "sirt", "iterations", "2", "prepare", "rings" } },
+  { reconstruct, STRAIGHT, { "prepare", "flat-field:drift=angles,dose,minus-log" } },
+  { reconstruct, STRAIGHT, { "prepare", "bad-pixels,flat-field,minus-log", "bits", "8" } },
+  { reconstruct, TURNED, { "prepare", "flat-field,dose,minus-log" } },
+  { reconstruct, TURNED, { "prepare", "bad-pixels,flat-field,dose:air=rows,minus-log" } },
+  { reconstruct, CONE, { "method", "fdk", "prepare", "flat-field,dose,minus-log" } },
+  { reconstruct, CONE, { "method", "sirt", "iterations", "1" } },
+};
+
+/* Returns how many reads there are. */
+static guint
+read_scan (guint index, guint fail_at)
+{
+  static const TdScanFrame turned = { .turned = TRUE };
+  TdPhantomScan spec;
+
+  td_phantom_scan_init (&spec);
+  spec.n_columns = spec.n_rows = 24;
+  spec.n_views = 32;
+  g_autoptr (TdScan) inner = td_phantom_scan_new (&spec, NULL);
+  g_autoptr (GError) error = NULL;
+  Watched watched = { .inner = inner, .options = reading[index].options, .fail_at = fail_at };
+  g_autoptr (TdScan) scan = watched_scan (&watched);
+  if (reading[index].kind == CONE)
+    scan->facts.geometry = (TdGeometry) { .beam = TD_BEAM_CONE,
+                                          .pixel_width_mm = 0.1,
+                                          .pixel_height_mm = 0.1,
+                                          .source_axis_mm = 300,
+                                          .source_detector_mm = 450 };
+  g_autoptr (TdScan) view
+      = reading[index].kind == TURNED ? td_scan_view_new (scan, &turned, NULL) : td_scan_ref (scan);
+  const gboolean ok = reading[index].work (view, &watched, &error);
+
+  g_assert_cmpint (ok, ==, fail_at == 0);
+  if (fail_at == 0) {
+    g_assert_no_error (error);
+    return (guint) watched.reads;
+  }
+  g_autofree char *planted = g_strdup_printf ("read number %u fails", fail_at);
+  g_assert_error (error, TD_ERROR, TD_ERROR_IO);
+  g_assert_true (g_str_has_suffix (error->message, planted));
+  return (guint) watched.reads;
+}
+
+static void
+test_reads (void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (reading); i++) {
+    const guint reads = read_scan (i, 0);
+    for (guint at = 1; at <= reads; at += FAILING_STEP)
+      read_scan (i, at);
+  }
+}
+
 /* Control-C comes to the parent and to a child that only begins. */
 static void
 test_child (void)
@@ -168,5 +251,6 @@ main (int argc, char **argv)
   g_test_add_func ("/cancel/search", test_search);
   g_test_add_func ("/cancel/job", test_job);
   g_test_add_func ("/cancel/child", test_child);
+  g_test_add_func ("/reads/fail", test_reads);
   return g_test_run ();
 }
