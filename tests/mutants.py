@@ -4,8 +4,10 @@
 
 The script copies the sources. One copy is built with gcov, and runs every quick test once: so it is known which
 tests run which lines. In the other copies, one for each core, one place is changed at a time, what depends on it
-is built, and the quick tests that run its line are run. A mutant that no test notices is printed with its place.
-At the end there is a line for each folder: how many mutants were noticed. docs/reliability.md says how to read it.
+is built, and the quick tests that run its line are run: those first that run little else. What these do not notice
+is tried by the dearer ones, and by those that ./test runs under the sanitizers, in further copies. A mutant that no
+test notices is printed with its place. At the end there is a line for each folder: how many mutants were noticed.
+docs/reliability.md says how to read it.
 
 A mutant that does not compile as ./test does, or compiles to the same program, is replaced by another one. A test
 begins each time with the kernels that it left without any change, and has failed when it fails twice.
@@ -82,6 +84,11 @@ CHANGES = (
 
 # Tests whose programs are built before the others'.
 AT_ONCE = 4
+# Tests of one place that run side by side where the first ones have noticed nothing.
+SIDE_BY_SIDE = 6
+# Those that take longest with gcov begin first.
+LONGEST = ("worker", "cli-out-of-core", "iterative-start", "ctsimu", "cone-scans", "error-bounds", "sweep",
+           "cluster-remote-local", "axis-turns", "cone", "cone-rectify", "axis-methods", "device-errors", "rings-scans")
 # Caches of what this computer was timed at.
 TIMED = ("rates.ini", "tuned.json")
 
@@ -124,10 +131,51 @@ def in_turns(mutants):
     return [mutant for row in rows for mutant in row if mutant]
 
 
+def sanitizers_of(root):
+    """How ./test builds under the sanitizers, and the variables that its tests get there."""
+    with open(os.path.join(root, "test"), encoding="utf-8") as script:
+        text = script.read().replace("\\\n", " ")
+    return (shlex.split(re.search(r"configure build-asan (.*)", text)[1]),
+            dict(re.findall(r"^export (\w+SAN_OPTIONS)=(.*)$", text, re.M)))
+
+
+class Slots:
+    """Where tests run: as many as there are processors, each on two of them, as on a small computer."""
+
+    def __init__(self):
+        cores = sorted(os.sched_getaffinity(0))
+        self.free = queue.SimpleQueue()
+        for core, beside in zip(cores, cores[1:] + cores[:1]):
+            self.free.put({core, beside})
+
+    @contextlib.contextmanager
+    def one(self):
+        pair = self.free.get()
+        try:
+            yield pair
+        finally:
+            self.free.put(pair)
+
+    def start(self, pair, command, **how):
+        """A child inherits its processors from the thread that starts it."""
+        before = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, pair)
+        try:
+            return subprocess.Popen(command, **how)
+        finally:
+            os.sched_setaffinity(0, before)
+
+
+SLOTS = Slots()
+# Tests whose figures (tests/pins) are others on this computer: these are not compared then.
+UNPINNED = set()
+
+
 class Copy:
     """One copy of the sources with a build of its own."""
+    options, needed, env = ("-Dgui=enabled",), ("data/gschemas.compiled",), {}
 
-    def __init__(self, root, folder, files, ninja, options=("-Db_pch=false",)):  # so that ccache helps, if it is there
+    def __init__(self, root, folder, files, ninja):
         self.folder, self.ninja = folder, ninja
         for path in files:
             to = os.path.join(folder, path)
@@ -136,12 +184,16 @@ class Copy:
                 shutil.copy(os.path.join(root, path), to)
         self.build = os.path.join(folder, "build")
         if not os.path.exists(os.path.join(self.build, "build.ninja")):
-            subprocess.run(["meson", "setup", self.build, folder, "-Dgui=enabled", "-Dmpi=enabled", "-Dwerror=true",
-                            "-Ddebug=false", *options], check=True, stdout=subprocess.DEVNULL)
+            # Without a precompiled header ccache helps, if it is there.
+            subprocess.run(["meson", "setup", self.build, folder, "-Dmpi=enabled", "-Dwerror=true", "-Ddebug=false",
+                            "-Db_pch=false", *self.options], check=True, stdout=subprocess.DEVNULL)
         subprocess.run([*ninja, "-C", self.build, "build.ninja"], check=True, stdout=subprocess.DEVNULL)
-        self.tests = {test["name"]: test for test in self.ask("--tests")
-                      if test["depends"] and ("tomodesk:slow" not in test["suite"] or test["name"] in OF_KERNELS)}
+        self.tests = {test["name"]: test for test in self.ask("--tests") if test["depends"] and self.tries(test)}
         self.files = {target["id"]: target["filename"] for target in self.ask("--targets")}
+        self.said = {}  # by tests that failed
+
+    def tries(self, test):
+        return "tomodesk:slow" not in test["suite"] or test["name"] in OF_KERNELS
 
     def ask(self, what):
         return json.loads(subprocess.run(["meson", "introspect", what, self.build], check=True,
@@ -155,7 +207,7 @@ class Copy:
     def make(self, names):
         """What ninja says if it fails."""
         targets = {os.path.relpath(path, self.build) for name in names for path in self.programs(name)}
-        made = subprocess.run([*self.ninja, "-C", self.build, "data/gschemas.compiled", *sorted(targets)],
+        made = subprocess.run([*self.ninja, "-C", self.build, *self.needed, *sorted(targets)],
                               capture_output=True, text=True)
         return made.stdout + made.stderr if made.returncode else None
 
@@ -169,19 +221,28 @@ class Copy:
 
     def run(self, name, limit, kept=None, **env):
         """True: the test passes; False: it fails; None: it hangs. It begins with the caches in the folder kept."""
+        with SLOTS.one() as pair:
+            return self.run_on(pair, name, limit, kept, env)
+
+    def run_on(self, pair, name, limit, kept, env):
         test, home = self.tests[name], self.home(name)
         shutil.rmtree(home, ignore_errors=True)
         if kept and os.path.exists(kept):  # kernels and plans: what is timed is timed anew
             shutil.copytree(kept, home, ignore=lambda folder, files: [f for f in files if f in TIMED or not (
                 os.path.isdir(os.path.join(folder, f)) or os.path.isfile(os.path.join(folder, f)))])
-        env["POCL_CACHE_DIR"] = os.path.join(self.build, "pocl-cache")  # under hashes of what it was made from
+        # As meson test has it: what nobody has set is not 0. And figures are compared beside a card, which is hidden.
+        env.update({"MALLOC_PERTURB_": "165", "CUDA_VISIBLE_DEVICES": "-1", "TOMODESK_PINS_HERE": "1"})
+        if name in UNPINNED:
+            env["TOMODESK_PINS"] = "/nowhere"
+        # All copies share it: a kernel lies there under a hash of what it was made from.
+        env["POCL_CACHE_DIR"] = os.path.join(os.path.dirname(self.folder), "lines", "build", "pocl-cache")
         for variable, folder in (("HOME", ""), ("XDG_CACHE_HOME", "cache"), ("XDG_CONFIG_HOME", "config"),
                                  ("XDG_DATA_HOME", "share")):
             env[variable] = os.path.join(home, folder)
             os.makedirs(env[variable], exist_ok=True)
-        with subprocess.Popen(test["cmd"], env={**os.environ, **test["env"], **env}, cwd=self.build,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                              start_new_session=True) as process:
+        with SLOTS.start(pair, test["cmd"], env={**os.environ, **test["env"], **self.env, **env}, cwd=self.build,
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                         start_new_session=True) as process:
             try:
                 output, _ = process.communicate(timeout=limit)
             except subprocess.TimeoutExpired:
@@ -191,7 +252,11 @@ class Copy:
                     os.killpg(process.pid, signal.SIGKILL)
                 except ProcessLookupError:
                     pass
-        return process.returncode in (0, 77) and not re.search(rb"^not ok", output, re.M)
+        wrong = re.search(rb"^(not ok|Bail out).*", output, re.M)
+        if process.returncode in (0, 77) and not wrong:
+            return True
+        self.said[name] = wrong.group().decode(errors="replace") if wrong else f"exit {process.returncode}"
+        return False
 
     def file_hashes(self, names):
         paths = {path for name in names for path in self.programs(name)}
@@ -200,17 +265,17 @@ class Copy:
 
 class Tried(Copy):
     """The copy in which one place at a time is changed."""
+    passing, build_name, slower = {}, "", 1
 
-    def __init__(self, root, folder, files, ninja, lines):
+    def __init__(self, root, folder, files, ninja):
         super().__init__(root, folder, files, ninja)
-        self.lines = lines
+        self.lines = None
         self.make_unchanged(self.tests)
         self.hashes = self.file_hashes(self.tests)
-        self.passing = {}
 
     def fails(self, name):
         """How a test fails, if it does. One that a busy computer disturbed passes the second time."""
-        limit, kept = 4 * self.lines.seconds[name] + 20, self.lines.copy.home(name)
+        limit, kept = self.slower * (3 * self.lines.seconds[name] + 20), self.lines.copy.home(name)
         first = self.run(name, limit, kept)
         if first is None:
             return "which hangs"
@@ -220,48 +285,91 @@ class Tried(Copy):
         """A test that fails without any change says nothing. It is asked when it notices something first."""
         if name not in self.passing:
             self.make_unchanged([name])
-            self.passing[name] = not self.fails(name)
-            if not self.passing[name]:
-                print(f"the test {name} fails without any change, and is left out", flush=True)
+            how = self.fails(name)
+            if how and name not in UNPINNED:
+                UNPINNED.add(name)
+                how = self.fails(name)
+                if not how:
+                    print(f"the figures of {name} are others here, and are not compared", flush=True)
+            if how:
+                print(f"the test {name}{self.build_name} fails without any change, and is left out", flush=True)
+            self.passing[name] = not how
         return self.passing[name]
 
-    def try_mutant(self, mutant, names, built):
-        """"noticed by …", "not noticed …", or None: it is no mutant."""
-        names = sorted((name for name in names if self.passing.get(name, True)), key=self.lines.seconds.get)
+    def try_mutant(self, mutant, groups, built):
+        """"noticed by …", "not noticed …", or None: it is no mutant. Of the groups the first runs one by one."""
+        groups = [sorted((name for name in names if self.passing.get(name, True)), key=self.lines.seconds.get)
+                  for names in groups]
         path = os.path.join(self.folder, mutant.path)
         with open(path, encoding="utf-8") as source:
             text = source.read()
         lines = text.split("\n")
         line = lines[mutant.line]
         lines[mutant.line] = line[:mutant.column] + mutant.new + line[mutant.column + len(mutant.old):]
+        unpinned = set(UNPINNED)
         try:
             with open(path, "w", encoding="utf-8") as source:
                 source.write("\n".join(lines))
-            name, how = self.noticed_by(names, built)
+            name, how = self.noticed_by(groups, built)
         finally:
             with open(path, "w", encoding="utf-8") as source:
                 source.write(text)
         if not name:
             return how
-        return f"noticed by {name}, {how}" if self.passes_unchanged(name) else self.try_mutant(mutant, names, built)
+        if self.passes_unchanged(name) and (name in unpinned) == (name in UNPINNED):
+            return f"noticed by {name}{self.build_name}, {how}"
+        return self.try_mutant(mutant, groups, built)
 
-    def noticed_by(self, names, built):
+    def noticed_by(self, groups, built):
         """The test that notices what was changed, and how; or None and what is said of it."""
         changed = False
         # Most are noticed by the first tests: the other programs need not be linked then.
-        for some in [names[:AT_ONCE], names[AT_ONCE:]] if names else [built]:
+        groups = [[group, 1] for group in (groups[0][:AT_ONCE], groups[0][AT_ONCE:]) if group] \
+            + [[group, SIDE_BY_SIDE] for group in groups[1:] if group]
+        for some, at_once in groups or [[built, 1]]:
             if self.make(some):
                 return None, None
             if all(self.hashes[path] == value for path, value in self.file_hashes(some).items()):
                 continue
             changed = True
-            for name in some if names else ():
-                how = self.fails(name)
-                if how:
-                    return name, how
+            name, how = self.first_to_fail(some, at_once) if groups else (None, None)
+            if name:
+                return name, how
         if not changed:
             return None, None
+        names = [name for some, _ in groups for name in some]
         return None, f"not noticed by {', '.join(names)}" if names else "not noticed, for no test runs it"
+
+    def first_to_fail(self, names, at_once):
+        with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+            for name, how in zip(names, pool.map(self.fails, names)):
+                if how:
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    return name, how
+        return None, None
+
+
+class Sanitized(Tried):
+    """A copy that is built as ./test builds it for the sanitizers, with the tests that it runs there."""
+    passing, build_name, slower, needed = {}, " under the sanitizers", 4, ()
+
+    def __init__(self, root, *how):
+        self.options, env = sanitizers_of(root)
+        self.env = {name: value.replace("$PWD", root) for name, value in env.items()}
+        super().__init__(root, *how)
+
+    def tries(self, test):
+        suites = {suite.split(":")[-1] for suite in test["suite"]}
+        return suites & {"unit", "faults"} and not suites & {"once", "slow"}
+
+
+class Counted(Copy):
+    """The copy that counts which lines run."""
+
+    def __init__(self, root, folder, *how):
+        self.options = ("-Dgui=enabled", "-Doptimization=1", "-Db_coverage=true",
+                        f"-Dc_args=-include {os.path.join(folder, 'dump.h')}", "-Dwerror=false")
+        super().__init__(root, folder, *how)
 
 
 class Lines:
@@ -279,12 +387,10 @@ class Lines:
                              'static inline __attribute__ ((noreturn, unused)) void covered_exit (int status)\n'
                              '{ __gcov_dump (); covered_end (status); }\n'
                              '#define _exit covered_exit\n')
-        self.copy = Copy(root, folder, files, ninja, ("-Doptimization=1", "-Db_coverage=true",
-                                                      f"-Dc_args=-include {dump}",
-                                                      "-Dwerror=false"))
+        self.copy = Counted(root, folder, files, ninja)
         self.known = collections.defaultdict(set)
         self.ran, self.all, self.seconds = {}, {}, {}
-        tests = sorted(self.copy.tests)
+        tests = sorted(self.copy.tests, key=lambda name: (name not in LONGEST, name))
         self.stay = {name for name in tests if known_stays and os.path.exists(self.kept(name))}
         self.copy.make_unchanged(set(tests) - self.stay)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -312,7 +418,8 @@ class Lines:
         """Runs a test, and returns its seconds and what gcov says of each file: its lines, and those that ran."""
         data = os.path.join(self.copy.folder, "data", name)
         start = time.monotonic()
-        self.copy.run(name, 600, GCOV_PREFIX=data, GCOV_PREFIX_STRIP=str(self.copy.build.count("/")))
+        self.copy.run(name, 600, GCOV_PREFIX=data, GCOV_PREFIX_STRIP=str(self.copy.build.count("/")),
+                      TOMODESK_PINS="/nowhere")  # what fails does not tell its lines
         seconds = time.monotonic() - start
         counts = []
         for folder, _, files in os.walk(data):
@@ -337,22 +444,78 @@ class Lines:
         self.seconds[name], self.ran[name], self.all[name] = seconds, ran, sum(map(len, ran.values()))
         for path, lines in known.items():
             self.known[path] |= lines
-        print(f"{name}: {seconds:.1f} s, {self.all[name]} lines", flush=True)
+        wrong = self.copy.said.get(name)
+        print(f"{name}: {seconds:.1f} s, {self.all[name]} lines{wrong and f', failed: {wrong}' or ''}", flush=True)
 
-    def tests_of(self, mutant, seconds):
+    def tests_of(self, mutant):
         """Those that run its line: those first that run little else, and are short. And one of its file, to build."""
-        for prefix, tests in KERNELS:
-            if mutant.path.startswith(prefix) and not mutant.path.endswith(".c"):
-                return tests, tests
+        listed = ()
+        if not mutant.path.endswith(".c"):
+            listed = next((names for prefix, names in KERNELS if mutant.path.startswith(prefix)), ())
         file, line = mutant.path, mutant.line + 1
         tests = [name for name in self.ran if self.ran[name].get(file)]
         tests.sort(key=lambda name: -len(self.ran[name][file]) / self.all[name] / math.sqrt(self.seconds[name]))
-        of_file = tests[:1] or ["cli-phantom"]
+        of_file = tests[:1] or listed or ["cli-phantom"]
         # Tables and the further lines of a statement are no lines to gcov.
         if line in self.known[file]:
             tests = [name for name in tests if line in self.ran[name][file]]
-        sums = itertools.accumulate(self.seconds[name] for name in tests)
-        return [name for name, total in zip(tests, sums) if name == tests[0] or total <= seconds], of_file
+        return [*listed, *(name for name in tests if name not in listed)], of_file
+
+    def within(self, names, seconds):
+        """The first of them that take so long, and one at least."""
+        sums = itertools.accumulate(self.seconds[name] for name in names)
+        return [name for name, total in zip(names, sums) if name == names[0] or total <= seconds]
+
+
+class Series:
+    """The copies, and how one place is tried in them."""
+
+    def __init__(self, root, folder, files, options):
+        def copy(kind, name):
+            return kind(root, os.path.join(folder, name), files, shlex.split(options.ninja))
+
+        def copies(kind, names, into):
+            """The first one fills a compiler's cache, if there is one. Returns the names of its tests."""
+            first = copy(kind, names[0])
+            into.put(first)
+            with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+                for made in pool.map(lambda name: copy(kind, name), names[1:]):
+                    into.put(made)
+            return set(first.tests)
+
+        self.options, self.copies, self.sanitized = options, queue.SimpleQueue(), queue.SimpleQueue()
+        n_sanitized = (options.jobs + 3) // 4
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            # Copies are made while tests run with gcov.
+            made = [pool.submit(copies, Tried, [str(i) for i in range(options.jobs)], self.copies),
+                    pool.submit(copies, Sanitized, [f"sanitized-{i}" for i in range(n_sanitized)], self.sanitized)]
+            self.lines = Lines(root, os.path.join(folder, "lines"), files, shlex.split(options.ninja), options.known)
+            _, self.sanitized_names = [part.result() for part in made]
+        self.threads = options.jobs + n_sanitized
+
+    def tried_in(self, copies, *what):
+        copy = copies.get()
+        copy.lines = self.lines
+        try:
+            return copy.try_mutant(*what)
+        finally:
+            copies.put(copy)
+
+    def attempt(self, place):
+        """A place, and what is said of it. What no quick test notices is tried by all others, and by sanitizers."""
+        mutant = place[1]
+        names, of_file = self.lines.tests_of(mutant)
+        first = self.lines.within(names, self.options.seconds)
+        dear = self.lines.within([name for name in names if name not in first], self.options.survivors)
+        verdict = self.tried_in(self.copies, mutant, [first, dear], of_file)
+        if verdict and verdict.startswith("not noticed"):
+            names = [name for name in names if name in self.sanitized_names]
+            names = self.lines.within(names, self.options.sanitized)
+            sanitized = self.tried_in(self.sanitized, mutant, [[], names], []) if names else None
+            if sanitized and sanitized.startswith("noticed"):
+                return place, sanitized
+            verdict += f"; under the sanitizers by {', '.join(names)}" if sanitized else ""
+        return place, verdict
 
 
 def main():
@@ -361,7 +524,11 @@ def main():
     parser.add_argument("--count", type=int, default=40, help="mutants that are tried (40)")
     parser.add_argument("--seed", type=int, default=1, help="another seed tries other places (1)")
     parser.add_argument("--seconds", type=float, default=300,
-                        help="of a mutant's tests, as many run as take so long with gcov (300)")
+                        help="of a mutant's tests, as many run first as take so long with gcov (300)")
+    parser.add_argument("--survivors", type=float, default=300,
+                        help="of the dearer ones, if those notice nothing (300)")
+    parser.add_argument("--sanitized", type=float, default=120,
+                        help="of those under the sanitizers, if these notice nothing either (120)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1,
                         help="copies that work side by side (all cores)")
     parser.add_argument("--ninja", default="ninja", help="how to build")
@@ -371,7 +538,6 @@ def main():
     parser.add_argument("--skip", type=int, default=0, help="places that an earlier run has tried (0)")
     options = parser.parse_args()
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    ninja = shlex.split(options.ninja)
     files = subprocess.run(["git", "ls-files"], cwd=root, check=True, capture_output=True,
                            text=True).stdout.split("\n")[:-1]
     chosen = [f for f in files if f.endswith((".c", ".h", ".cl"))
@@ -387,25 +553,15 @@ def main():
         folder = os.path.abspath(options.keep or stack.enter_context(tempfile.TemporaryDirectory(prefix="mutants-")))
         shared = os.path.join(os.path.dirname(root), "shared")  # measured scans, which tests look for beside a copy
         os.makedirs(folder, exist_ok=True)
+        os.environ.setdefault("CCACHE_BASEDIR", folder)  # one copy's objects serve the others
+        os.environ.setdefault("CCACHE_NOHASHDIR", "1")
         if os.path.exists(shared) and not os.path.lexists(os.path.join(folder, "shared")):
             os.symlink(shared, os.path.join(folder, "shared"))
-        ran = Lines(root, os.path.join(folder, "lines"), files, ninja, options.known)
-        copies = queue.SimpleQueue()
-        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            for copy in pool.map(lambda i: Tried(root, os.path.join(folder, str(i)), files, ninja, ran),
-                                 range(options.jobs)):
-                copies.put(copy)
-
-        def work(place):
-            copy = copies.get()
-            try:
-                return place, copy.try_mutant(place[1], *ran.tests_of(place[1], options.seconds))
-            finally:
-                copies.put(copy)
-
+        series = Series(root, folder, files, options)
         tried, rest = 0, iter(mutants)
-        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            waiting = {pool.submit(work, place) for place, _ in zip(rest, range(options.jobs))}
+        with concurrent.futures.ThreadPoolExecutor(series.threads) as pool:
+            at_first = itertools.islice(rest, min(series.threads, options.count))
+            waiting = {pool.submit(series.attempt, place) for place in at_first}
             while waiting and tried < options.count:
                 done, waiting = concurrent.futures.wait(
                     waiting, return_when=concurrent.futures.FIRST_COMPLETED)
@@ -419,7 +575,7 @@ def main():
                               f"{mutant.new}: {verdict}", flush=True)
                     following = next(rest, None)
                     if following and tried + len(waiting) < options.count:
-                        waiting.add(pool.submit(work, following))
+                        waiting.add(pool.submit(series.attempt, following))
     print()
     for room, (noticed, tried) in sorted(score.items()):
         print(f"{room:30} {noticed:4} of {tried:4} noticed, {100 * noticed / tried:.0f} %")
