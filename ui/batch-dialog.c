@@ -529,7 +529,7 @@ static void
 batch_dialog_on_choose (GtkButton *button, GtkWidget *row)
 {
   td_choose_file (row, g_object_get_data (G_OBJECT (button), "title"),
-                  GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER, (TdFileChosen) gtk_editable_set_text, row);
+                  GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER, td_set_path, row);
 }
 
 /* @title: of the dialog, static. */
@@ -677,7 +677,7 @@ td_batch_dialog_new (GtkWindow *parent, TdEngine *engine, const TdRecipe *recipe
   batch_dialog_show_recipe (self);
   gtk_widget_set_visible (self->stated, stated && *stated);
   adw_action_row_set_subtitle (ADW_ACTION_ROW (self->stated), stated ? stated : "");
-  gtk_editable_set_text (GTK_EDITABLE (self->folder), folder ? folder : "");
+  td_set_path (self->folder, folder ? folder : "");
   batch_dialog_show_axis (self);
   self->filling = FALSE;
   batch_dialog_update (self);

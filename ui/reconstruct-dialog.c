@@ -385,7 +385,7 @@ on_format_changed (GObject *object, GParamSpec *property, TdReconstructDialog *s
   g_autofree char *path
       = g_strconcat (base, formats[adw_combo_row_get_selected (self->format)].suffix, NULL);
   self->filling = TRUE;
-  gtk_editable_set_text (GTK_EDITABLE (self->path), path);
+  td_set_path (self->path, path);
   self->filling = FALSE;
   reconstruct_dialog_collect (self);
 }
@@ -393,9 +393,8 @@ on_format_changed (GObject *object, GParamSpec *property, TdReconstructDialog *s
 static void
 reconstruct_dialog_on_choose (GtkButton *button, TdReconstructDialog *self)
 {
-  GtkFileChooser *chooser
-      = td_choose_file (GTK_WIDGET (self), _ ("Write the Volume To"), GTK_FILE_CHOOSER_ACTION_SAVE,
-                        (TdFileChosen) gtk_editable_set_text, self->path);
+  GtkFileChooser *chooser = td_choose_file (GTK_WIDGET (self), _ ("Write the Volume To"),
+                                            GTK_FILE_CHOOSER_ACTION_SAVE, td_set_path, self->path);
   g_autofree char *name = g_path_get_basename (gtk_editable_get_text (GTK_EDITABLE (self->path)));
   g_autofree char *folder = g_path_get_dirname (gtk_editable_get_text (GTK_EDITABLE (self->path)));
   g_autoptr (GFile) file = g_file_new_for_path (folder);
@@ -517,10 +516,10 @@ reconstruct_dialog_on_found (GObject *dialog, GAsyncResult *result, gpointer use
     return;
   const gboolean typed = *gtk_editable_get_text (GTK_EDITABLE (self->path));
   reconstruct_dialog_fill_where (self, question);
-  if (!typed)
-    gtk_editable_set_text (GTK_EDITABLE (self->path), question->path);
-  self->filling = FALSE;
   gtk_widget_grab_focus (GTK_WIDGET (self->path));
+  if (!typed)
+    td_set_path (self->path, question->path);
+  self->filling = FALSE;
   if (typed)
     reconstruct_dialog_collect (self);
   else

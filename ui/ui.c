@@ -143,6 +143,13 @@ td_set_text (GtkLabel *label, const char *text)
 }
 
 void
+td_set_path (gpointer row, const char *path)
+{
+  gtk_editable_set_text (row, path);
+  gtk_editable_set_position (row, -1);
+}
+
+void
 td_set_tooltip (gpointer widget, const char *text)
 {
   if (g_strcmp0 (gtk_widget_get_tooltip_text (widget), text) != 0)

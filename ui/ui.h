@@ -29,6 +29,10 @@ void td_size_for_text (GtkWindow *window);
 void td_set_text (GtkLabel *label, const char *text);
 void td_set_tooltip (gpointer widget, const char *text);
 
+/* Sets a row's path and shows its end, where there is no room for all of it: the beginning is often
+   that of other paths. A TdFileChosen. Main thread. */
+void td_set_path (gpointer row, const char *path);
+
 /* What a reader of screens calls the widget. Main thread. */
 void td_set_spoken_name (gpointer widget, const char *name);
 

@@ -18,6 +18,7 @@
 #include "ui/reconstruct-dialog.h"
 #include "ui/step-chooser.h"
 #include "ui/step-row.h"
+#include "ui/ui.h"
 #include "window-pins.h"
 #include "window-test.h"
 
@@ -558,6 +559,32 @@ test_terminated (void)
   g_assert_true (g_file_test (output, G_FILE_TEST_EXISTS));
 }
 
+/* A path that is longer than its row shows its end: the volume's own name. */
+static void
+test_path_end (void)
+{
+  GType type = TD_TYPE_RECONSTRUCT_DIALOG;
+
+  td_test_activate ("reconstruct", NULL);
+  td_test_wait (td_test_window_is_mapped, &type, "the dialog");
+  GtkWindow *dialog = td_test_other_window (type);
+  GtkWidget *row = td_test_part (dialog, "path");
+  GtkWidget *text = GTK_WIDGET (gtk_editable_get_delegate (GTK_EDITABLE (row)));
+  td_test_wait (td_test_plan_is_ready, dialog, "the plan");
+  g_autofree char *folder = g_strnfill (100, 'm');
+  g_autofree char *path = g_strconcat (folder, gtk_editable_get_text (GTK_EDITABLE (row)), NULL);
+  g_assert_cmpint (gtk_editable_get_position (GTK_EDITABLE (row)) + 100, ==, strlen (path));
+  td_set_path (row, path);
+  td_test_pause (50);
+  g_autoptr (PangoLayout) layout = gtk_widget_create_pango_layout (text, path);
+  int width, offset;
+  pango_layout_get_pixel_size (layout, &width, NULL);
+  g_object_get (text, "scroll-offset", &offset, NULL);
+  g_assert_cmpint (width - offset, <=, gtk_widget_get_width (text));
+  gtk_window_close (dialog);
+  td_test_wait (td_test_window_is_gone, &type, "the dialog to close");
+}
+
 /* A number that was typed is taken when the focus leaves it, which it does while the dialog goes.
  */
 static void
@@ -616,6 +643,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-use/writing-status", test_writing_status);
   g_test_add_func ("/window-use/labels", test_labels);
   g_test_add_func ("/window-use/missing-flats", test_missing_flats);
+  g_test_add_func ("/window-use/path-end", test_path_end);
   g_test_add_func ("/window-use/closed-while-typing", test_closed_while_typing);
   g_test_add_func ("/window-use/terminated", test_terminated);
   int status = g_test_run ();
