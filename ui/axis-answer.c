@@ -17,6 +17,7 @@ struct _TdAxisAnswer {
   GtkWidget *box, *warning, *take;
   GtkLabel *consensus, *tilt, *advice;
   TdAxisPlot *plot;
+  GtkBox *legend;
   GtkGrid *grid;
   TdAxisResult *result;
   guint n_rows;
@@ -90,23 +91,33 @@ trial_button (TdAxisAnswer *self, guint index)
   return button;
 }
 
+/* @name: "" where the column has no room for it. */
 static GtkWidget *
-method_heading (TdAxisMethod method)
+method_dot (TdAxisMethod method, const char *name)
 {
   GdkRGBA c;
 
   td_axis_method_colour (method, &c);
   g_autofree char *markup = g_markup_printf_escaped (
-      "<span foreground=\"#%02x%02x%02x\">●</span>\n<small>%s</small>", (guint) (c.red * 255),
-      (guint) (c.green * 255), (guint) (c.blue * 255), _ (td_axis_method_name (method)));
+      "<span foreground=\"#%02x%02x%02x\">●</span>%s%s", (guint) (c.red * 255),
+      (guint) (c.green * 255), (guint) (c.blue * 255), *name ? " " : "", name);
   GtkWidget *label = gtk_label_new (NULL);
 
   gtk_label_set_markup (GTK_LABEL (label), markup);
-  gtk_label_set_justify (GTK_LABEL (label), GTK_JUSTIFY_CENTER);
-  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
   gtk_widget_set_tooltip_text (label, _ (td_axis_method_title (method)));
   gtk_widget_add_css_class (label, "caption");
   return label;
+}
+
+/* Names stand above the table, on as many lines as they need: columns are narrower than words. */
+static void
+axis_answer_add_method (TdAxisAnswer *self, TdAxisMethod method, int column)
+{
+  GtkWidget *dot = method_dot (method, "");
+
+  td_set_spoken_name (dot, _ (td_axis_method_name (method)));
+  gtk_grid_attach (self->grid, dot, column, 0, 1, 1);
+  gtk_box_append (self->legend, method_dot (method, _ (td_axis_method_name (method))));
 }
 
 /* The grid's line of a detector row: it is begun when its first trial comes. */
@@ -136,11 +147,13 @@ axis_answer_show_table (TdAxisAnswer *self)
 
   while ((child = gtk_widget_get_first_child (GTK_WIDGET (self->grid))))
     gtk_grid_remove (self->grid, child);
+  while ((child = gtk_widget_get_first_child (GTK_WIDGET (self->legend))))
+    gtk_box_remove (self->legend, child);
   for (guint i = 0; i < self->result->n_trials; i++) {
     const TdAxisTrial *trial = &self->result->trials[i];
     if (columns[trial->method] == 0) {
       columns[trial->method] = ++n_columns;
-      gtk_grid_attach (self->grid, method_heading (trial->method), n_columns, 0, 1, 1);
+      axis_answer_add_method (self, trial->method, n_columns);
     }
     gtk_grid_attach (self->grid, trial_button (self, i), columns[trial->method],
                      line_of_row (self, rows, trial->row), 1, 1);
@@ -234,7 +247,8 @@ td_axis_answer_class_init (TdAxisAnswerClass *class)
   g_type_ensure (TD_TYPE_AXIS_PLOT);
   G_OBJECT_CLASS (class)->dispose = td_axis_answer_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/axis-answer.ui");
-  td_bind_children (widget, TdAxisAnswer, box, warning, take, consensus, tilt, advice, plot, grid);
+  td_bind_children (widget, TdAxisAnswer, box, warning, take, consensus, tilt, advice, plot, legend,
+                    grid);
   td_bind_callbacks (widget, on_take_clicked, axis_answer_take);
   td_signal_new (class, "taken", 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
 }
@@ -244,4 +258,5 @@ td_axis_answer_init (TdAxisAnswer *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
   td_wrap (gtk_widget_get_parent (GTK_WIDGET (self->take)), 6);
+  td_wrap (self->legend, 12);
 }

@@ -37,17 +37,47 @@ lab_chart_text_width (TdLabChart *self, const char *text, int *height)
   return width;
 }
 
+/* A name beside its square: long ones have several lines. @legend: what all names take, across. */
+static PangoLayout *
+lab_chart_name (TdLabChart *self, guint s, double legend)
+{
+  const TdLabSeries *series = self->plot->series->pdata[s];
+  PangoLayout *layout = td_small_layout (self, _ (series->name), LETTERS);
+
+  pango_layout_set_wrap (layout, PANGO_WRAP_WORD_CHAR);
+  pango_layout_set_width (layout, (int) MAX (legend - NAME + GAP, 1) * PANGO_SCALE);
+  return layout;
+}
+
+static gboolean
+lab_chart_names_fit (TdLabChart *self, double legend)
+{
+  double sum = 0;
+
+  for (guint s = 0; s < self->plot->series->len; s++) {
+    g_autoptr (PangoLayout) layout = lab_chart_name (self, s, legend);
+    int height;
+    pango_layout_get_pixel_size (layout, NULL, &height);
+    sum += height + LEGEND_SPACING;
+  }
+  return sum <= gtk_widget_get_height (GTK_WIDGET (self));
+}
+
 /* What the names take, right of the plot. */
 static double
 lab_chart_legend_width (TdLabChart *self)
 {
-  const double most = gtk_widget_get_width (GTK_WIDGET (self)) * 0.35;
+  const double width = gtk_widget_get_width (GTK_WIDGET (self));
+  double most = width * 0.35;
   int widest = 0;
 
   for (guint s = 0; self->plot && s < self->plot->series->len; s++) {
     const TdLabSeries *series = self->plot->series->pdata[s];
     widest = MAX (widest, lab_chart_text_width (self, _ (series->name), NULL));
   }
+  while (self->plot && most < widest + NAME + 2 && most < width * 0.6
+         && !lab_chart_names_fit (self, most))
+    most += width * 0.05;
   return MIN (widest + NAME + 2, most);
 }
 
@@ -229,21 +259,19 @@ lab_chart_draw_legend (TdLabChart *self, cairo_t *cr, const Box *box, const GdkR
 {
   const GPtrArray *all = self->plot->series;
   const double right = box->left + box->width + RIGHT - 2;
+  double y = LEGEND_SPACING / 2.0;
 
   for (guint s = 0; s < all->len; s++) {
-    const TdLabSeries *series = all->pdata[s];
-    const double y = (box->line + LEGEND_SPACING) * (s + 0.5);
-    g_autoptr (PangoLayout) layout = td_small_layout (self, _ (series->name), LETTERS);
+    g_autoptr (PangoLayout) layout = lab_chart_name (self, s, box->legend);
     int height;
-    lab_chart_use (cr, series, text);
-    cairo_rectangle (cr, right, y - SQUARE / 2.0, SQUARE, SQUARE);
+    lab_chart_use (cr, all->pdata[s], text);
+    cairo_rectangle (cr, right, y + (box->line - SQUARE) / 2, SQUARE, SQUARE);
     cairo_fill (cr);
     gdk_cairo_set_source_rgba (cr, text);
-    pango_layout_set_ellipsize (layout, PANGO_ELLIPSIZE_MIDDLE);
-    pango_layout_set_width (layout, (int) MAX (box->legend - NAME + GAP, 1) * PANGO_SCALE);
-    pango_layout_get_pixel_size (layout, NULL, &height);
-    cairo_move_to (cr, right + NAME - RIGHT + 2, y - height / 2.0);
+    cairo_move_to (cr, right + NAME - RIGHT + 2, y);
     pango_cairo_show_layout (cr, layout);
+    pango_layout_get_pixel_size (layout, NULL, &height);
+    y += height + LEGEND_SPACING;
   }
 }
 

@@ -137,8 +137,13 @@ test_table (void)
 
   for (guint i = 0; i < 2; i++) { /* the second takes the place of the first */
     td_axis_answer_set_result (answer, &result, ROWS);
-    assert_label (1, 0, "●\noverlap");
-    assert_label (2, 0, "●\ncorrelation");
+    GtkWidget *legend = gtk_widget_get_first_child (td_test_part (answer, "legend"));
+    g_assert_cmpstr (gtk_label_get_text (GTK_LABEL (legend)), ==, "● overlap");
+    legend = gtk_widget_get_next_sibling (legend);
+    g_assert_cmpstr (gtk_label_get_text (GTK_LABEL (legend)), ==, "● correlation");
+    g_assert_null (gtk_widget_get_next_sibling (legend));
+    assert_label (1, 0, "●");
+    assert_label (2, 0, "●");
     g_assert_cmpstr (gtk_widget_get_tooltip_text (cell (1, 0)), ==, overlap);
     g_assert_cmpstr (gtk_widget_get_tooltip_text (cell (2, 0)), ==, correlation);
     assert_label (0, 1, "row 20");
@@ -154,6 +159,27 @@ test_table (void)
     g_assert_null (cell (3, 0));
     g_assert_null (cell (0, 4));
   }
+}
+
+/* Five methods have room beside each other in a panel, and each of their names is whole. */
+static void
+test_names (void)
+{
+  TdAxisTrial one_each[TD_AXIS_COUNT];
+  TdAxisResult result = found ();
+  int least;
+
+  for (guint m = 0; m < TD_AXIS_COUNT; m++)
+    one_each[m] = (TdAxisTrial) { m, 20, 164.125, 0.75, 0.1, TRUE };
+  result.trials = one_each;
+  result.n_trials = TD_AXIS_COUNT;
+  td_axis_answer_set_result (answer, &result, ROWS);
+  gtk_widget_measure (GTK_WIDGET (answer), GTK_ORIENTATION_HORIZONTAL, -1, &least, NULL, NULL,
+                      NULL);
+  g_assert_cmpint (least, <=, 318); /* what a panel leaves for it */
+  for (GtkWidget *name = gtk_widget_get_first_child (td_test_part (answer, "legend")); name;
+       name = gtk_widget_get_next_sibling (name))
+    g_assert_cmpint (gtk_label_get_ellipsize (GTK_LABEL (name)), ==, PANGO_ELLIPSIZE_NONE);
 }
 
 /* ── Taking ── */
@@ -236,6 +262,7 @@ main (int argc, char **argv)
   g_signal_connect (answer, "taken", G_CALLBACK (on_taken), NULL);
   g_test_add_func ("/axis-answer/words", test_words);
   g_test_add_func ("/axis-answer/table", test_table);
+  g_test_add_func ("/axis-answer/names", test_names);
   g_test_add_func ("/axis-answer/take", test_take);
   g_test_add_func ("/axis-answer/offer", test_offer);
   g_test_add_func ("/axis-answer/single-row", test_single_row);

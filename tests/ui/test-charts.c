@@ -185,6 +185,33 @@ test_lab_large (void)
   }
 }
 
+/* Names that differ in their middle alone are told apart where the chart is narrow. */
+static void
+test_long_names (void)
+{
+  static const char *const names[]
+      = { "Precision: single storage (16 bits)", "Precision: halved storage (16 bits)" };
+  enum { WIDTH = 400, HEIGHT = 160 };
+  TdLabChart *widget = g_object_new (TD_TYPE_LAB_CHART, NULL);
+  g_auto (Chart) chart = { 0 };
+  g_autoptr (GBytes) first = NULL;
+
+  chart_init (&chart, GTK_WIDGET (widget), WIDTH, HEIGHT);
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
+    TdLabPlot *plot = td_lab_plot_new ("", "x", "y");
+    TdLabSeries *series = td_lab_plot_add (plot, names[i], td_lab_plot_colour (0), 1);
+    series->x[0] = series->y[0] = 1;
+    td_lab_plot_fit (plot);
+    td_lab_chart_take (widget, plot);
+    chart_look (&chart);
+    g_autoptr (GBytes) seen = g_bytes_new (chart.pixels, 4 * (gsize) chart.width * chart.height);
+    if (first)
+      g_assert_false (g_bytes_equal (first, seen));
+    else
+      first = g_steal_pointer (&seen);
+  }
+}
+
 static guint32 colours[3];
 
 /* Whether a pixel has the colour of a series. */
@@ -630,6 +657,7 @@ main (int argc, char **argv)
   g_test_add_func ("/charts/profile", test_profile);
   g_test_add_func ("/charts/lab", test_lab);
   g_test_add_func ("/charts/lab-large", test_lab_large);
+  g_test_add_func ("/charts/long-names", test_long_names);
   g_test_add_func ("/charts/residuals", test_residuals);
   g_test_add_func ("/charts/axis", test_axis);
   g_test_add_func ("/charts/histogram", test_histogram);
