@@ -57,7 +57,8 @@ advice_group_shows (TdAdviceGroup *self, TdAdviceKind kind)
 {
   const TdAdvice *advice = advice_group_find (self, kind);
 
-  return advice && !(self->ignored & 1u << kind) && !td_advice_is_followed (advice, &self->looked);
+  return advice && !(self->ignored & 1u << kind)
+         && !td_advice_is_followed (advice, td_scan_facts (self->scan), &self->looked);
 }
 
 const TdAdvice *

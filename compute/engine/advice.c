@@ -11,6 +11,7 @@
 #include "dataset/error.h"
 #include "dataset/sort.h"
 #include "engine-private.h"
+#include "field.h"
 #include "turn.h"
 
 #define N_ROWS 3u
@@ -452,8 +453,23 @@ td_advice_apply (const TdAdvice *advice, TdRecipe *recipe, GError **error)
   }
 }
 
+/* An axis that is known, and near an edge, makes slices wide without being asked. */
+static gboolean
+advice_is_wide (const TdScanFacts *facts, const TdRecipe *recipe)
+{
+  const double known = isfinite (recipe->centre_px) ? recipe->centre_px : facts->centre_px;
+  const TdAxisLine axis = td_axis_line (isfinite (known) ? known : (facts->n_columns - 1) / 2.0,
+                                        recipe->tilt_deg, facts->n_rows);
+  TdField field;
+  TdTurn turn;
+
+  td_turn_of_angles (facts->angles_rad, facts->n_views, &turn);
+  td_field_choose (facts, recipe->field_of_view, &axis, &turn, &field, NULL);
+  return field.wide;
+}
+
 gboolean
-td_advice_is_followed (const TdAdvice *advice, const TdRecipe *recipe)
+td_advice_is_followed (const TdAdvice *advice, const TdScanFacts *facts, const TdRecipe *recipe)
 {
   static const char *const steps[TD_N_ADVICE] = { [TD_ADVICE_NO_FLATS] = "flat-field",
                                                   [TD_ADVICE_RINGS] = "rings",
@@ -461,7 +477,7 @@ td_advice_is_followed (const TdAdvice *advice, const TdRecipe *recipe)
                                                   [TD_ADVICE_BACKGROUND] = "dose" };
 
   if (advice->kind == TD_ADVICE_OFFSET_AXIS)
-    return recipe->field_of_view == TD_FIELD_HALF;
+    return advice_is_wide (facts, recipe);
   if (advice->kind == TD_ADVICE_RIM)
     return recipe->filter.extend_edges;
   if (advice->kind == TD_ADVICE_FEW_VIEWS)

@@ -63,5 +63,6 @@ GPtrArray *td_engine_advise (TdEngine *engine, TdScan *scan, const TdRecipe *rec
 
 /* Edits @recipe by the advice; FALSE with @error: it has no room for another step. */
 gboolean td_advice_apply (const TdAdvice *advice, TdRecipe *recipe, GError **error);
-/* The recipe has what the advice asks for. */
-gboolean td_advice_is_followed (const TdAdvice *advice, const TdRecipe *recipe);
+/* The recipe has what the advice asks for, or comes to it by itself. @facts: of the scan. */
+gboolean td_advice_is_followed (const TdAdvice *advice, const TdScanFacts *facts,
+                                const TdRecipe *recipe);

@@ -271,10 +271,51 @@ test_offset_axis (void)
   assert_kinds (&spec, "offset-axis");
 }
 
+static TdScan *
+new_full_turn (void)
+{
+  g_autoptr (GError) error = NULL;
+  TdPhantomScan spec;
+
+  spec_init (&spec, "disc", 9);
+  spec.range_deg = 360;
+  spec.centre_unsaid = TRUE;
+  TdScan *scan = td_phantom_scan_new (&spec, &error);
+  g_assert_no_error (error);
+  return scan;
+}
+
+/* Once the axis is known near an edge, slices have both sides without being asked. */
+static void
+test_wide_by_itself (void)
+{
+  static const struct {
+    double centre_px;
+    TdFieldOfView field;
+    gboolean followed;
+  } cases[] = { { NAN, TD_FIELD_AUTO, FALSE }, { 95.5, TD_FIELD_AUTO, FALSE },
+                { 20, TD_FIELD_AUTO, TRUE },   { 171, TD_FIELD_AUTO, TRUE },
+                { 20, TD_FIELD_FULL, FALSE },  { 95.5, TD_FIELD_HALF, TRUE } };
+  const TdAdvice advice = { .kind = TD_ADVICE_OFFSET_AXIS };
+  g_autoptr (TdScan) scan = new_full_turn ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    TdRecipe recipe;
+    td_recipe_init (&recipe);
+    recipe.centre_px = cases[i].centre_px;
+    recipe.field_of_view = cases[i].field;
+    g_assert_cmpint (td_advice_is_followed (&advice, td_scan_facts (scan), &recipe), ==,
+                     cases[i].followed);
+  }
+}
+
 /* Each advice is followed by one call, which is seen, and can be taken twice. */
 static void
 test_apply (void)
 {
+  g_autoptr (TdScan) scan = new_full_turn ();
+  const TdScanFacts *facts = td_scan_facts (scan);
+
   for (guint kind = 0; kind < TD_N_ADVICE; kind++) {
     const TdAdvice advice
         = { .kind = kind, .value = kind == TD_ADVICE_NO_FLATS ? 4000 : 1, .columns = 6 };
@@ -282,10 +323,10 @@ test_apply (void)
     TdRecipe recipe, again;
     td_recipe_init (&recipe);
     td_test_pin ("%s", td_advice_names[kind]);
-    g_assert_false (td_advice_is_followed (&advice, &recipe));
+    g_assert_false (td_advice_is_followed (&advice, facts, &recipe));
     g_assert_true (td_advice_apply (&advice, &recipe, &error));
     g_assert_no_error (error);
-    g_assert_true (td_advice_is_followed (&advice, &recipe));
+    g_assert_true (td_advice_is_followed (&advice, facts, &recipe));
     again = recipe;
     g_assert_true (td_advice_apply (&advice, &again, &error));
     g_assert_true (td_recipe_equal (&again, &recipe));
@@ -308,6 +349,7 @@ main (int argc, char **argv)
   g_test_add_func ("/advice/views", test_views);
   g_test_add_func ("/advice/offset-axis", test_offset_axis);
   g_test_add_func ("/advice/apply", test_apply);
+  g_test_add_func ("/advice/wide-by-itself", test_wide_by_itself);
   int status = g_test_run ();
   td_engine_unref (engine);
   return status;
