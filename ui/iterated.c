@@ -136,15 +136,14 @@ td_iterated_why_not (const TdScan *scan, const TdRecipe *recipe)
                          && recipe->view_first == 0 && recipe->view_end == 0;
 
   if (td_scan_facts (scan)->geometry.beam != TD_BEAM_PARALLEL)
-    return _ (
-        "Filtered slice: only the run iterates. Of beams that are not parallel one slice takes "
-        "as long as the volume");
+    return _ ("Filtered slice: only the job iterates. For a cone beam, one slice takes as long as "
+              "the volume");
   if (!whole)
     return _ (
-        "Filtered slice: only the run iterates. The preview iterates on the whole row, and the "
+        "Filtered slice: only the job iterates. The preview iterates on the whole row, and the "
         "recipe takes a part of the scan or bins it");
   if (td_recipe_start_volume (recipe))
-    return _ ("Filtered slice: only the run iterates. It begins with a volume");
+    return _ ("Filtered slice: only the job iterates. It begins with a volume");
   return NULL;
 }
 

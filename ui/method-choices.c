@@ -105,7 +105,7 @@ td_choice_text (TdChoice choice, guint index, gboolean brief)
 const char *
 td_preview_label (TdMethodKind method)
 {
-  return td_method_iterates (method) ? _ ("Filtered slice: the run iterates") : NULL;
+  return td_method_iterates (method) ? _ ("Filtered slice: the job iterates") : NULL;
 }
 
 const char *
