@@ -640,32 +640,48 @@ lab_view_on_written (GtkWidget *widget, const char *path, gboolean written)
     lab_view_say (self, words);
 }
 
-/* As it looks on the screen. NULL: it is not on one. */
-static GdkTexture *
-lab_view_picture (TdLabView *self)
+/* A figure has no buttons: where they stand there is nothing. */
+static void
+lab_view_clear_buttons (GtkWidget *area, GtkWidget *widget, guchar *pixels, gsize stride)
+{
+  const graphene_rect_t box = GRAPHENE_RECT_INIT (0, 0, (float) gtk_widget_get_width (area),
+                                                  (float) gtk_widget_get_height (area));
+  graphene_rect_t bounds;
+
+  if (GTK_IS_BUTTON (widget) && gtk_widget_compute_bounds (widget, area, &bounds)
+      && graphene_rect_intersection (&bounds, &box, &bounds)) {
+    guchar *corner = pixels + (gsize) bounds.origin.y * stride + 4 * (gsize) bounds.origin.x;
+    for (gsize y = 0; y < (gsize) bounds.size.height; y++)
+      memset (corner + y * stride, 0, 4 * (gsize) bounds.size.width);
+  }
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child;
+       child = gtk_widget_get_next_sibling (child))
+    if (gtk_widget_get_mapped (child))
+      lab_view_clear_buttons (area, child, pixels, stride);
+}
+
+GBytes *
+td_lab_view_picture (TdLabView *self, guint *width, guint *height)
 {
   GtkWidget *area = td_lab_pictures_area (self->pictures);
   g_autoptr (GdkPaintable) paintable = gtk_widget_paintable_new (area);
   g_autoptr (GtkSnapshot) snapshot = gtk_snapshot_new ();
-  const int width = gtk_widget_get_width (area), height = gtk_widget_get_height (area);
+  const graphene_rect_t box = GRAPHENE_RECT_INIT (0, 0, (float) gtk_widget_get_width (area),
+                                                  (float) gtk_widget_get_height (area));
 
-  gdk_paintable_snapshot (paintable, snapshot, width, height);
+  gdk_paintable_snapshot (paintable, snapshot, box.size.width, box.size.height);
   g_autoptr (GskRenderNode) node = gtk_snapshot_to_node (snapshot);
   GskRenderer *renderer = gtk_native_get_renderer (gtk_widget_get_native (GTK_WIDGET (self)));
-  return node && renderer ? gsk_renderer_render_texture (
-             renderer, node, &GRAPHENE_RECT_INIT (0, 0, (float) width, (float) height))
-                          : NULL;
-}
-
-static void
-lab_view_take_picture (Saving *saving, GdkTexture *texture)
-{
-  saving->width = (guint) gdk_texture_get_width (texture);
-  saving->height = (guint) gdk_texture_get_height (texture);
-  const gsize stride = 4 * (gsize) saving->width;
-  guchar *pixels = g_malloc (stride * saving->height);
+  if (!node || !renderer)
+    return NULL;
+  g_autoptr (GdkTexture) texture = gsk_renderer_render_texture (renderer, node, &box);
+  *width = (guint) gdk_texture_get_width (texture);
+  *height = (guint) gdk_texture_get_height (texture);
+  const gsize stride = 4 * (gsize) *width;
+  guchar *pixels = g_malloc (stride * *height);
   gdk_texture_download (texture, pixels, stride);
-  saving->bytes = g_bytes_new_take (pixels, stride * saving->height);
+  lab_view_clear_buttons (area, area, pixels, stride);
+  return g_bytes_new_take (pixels, stride * *height);
 }
 
 static void
@@ -673,18 +689,17 @@ lab_view_on_save_chosen (gpointer user, const char *path)
 {
   TdLabView *self = user;
   const Save what = GPOINTER_TO_UINT (g_object_get_data (user, "save"));
-  g_autoptr (GdkTexture) texture = what == SAVE_PNG ? lab_view_picture (self) : NULL;
   char *text = what != SAVE_PNG ? lab_view_text (self, what) : NULL;
+  Saving *saving = g_new0 (Saving, 1);
 
-  if (!texture && !text) {
+  saving->bytes = text               ? g_bytes_new_take (text, strlen (text))
+                  : what == SAVE_PNG ? td_lab_view_picture (self, &saving->width, &saving->height)
+                                     : NULL;
+  if (!saving->bytes) {
+    g_free (saving);
     lab_view_say (self, _ ("There is nothing yet to be exported"));
     return;
   }
-  Saving *saving = g_new0 (Saving, 1);
-  if (texture)
-    lab_view_take_picture (saving, texture);
-  else
-    saving->bytes = g_bytes_new_take (text, strlen (text));
   td_save_file (user, _ ("The lab’s file was not written"), path, lab_view_write, saving,
                 lab_view_saving_free, lab_view_on_written);
 }

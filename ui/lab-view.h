@@ -22,3 +22,6 @@ void td_lab_view_set_base (TdLabView *self, const TdRecipe *recipe, guint row);
 /* Nothing is computed while it is not looked at. */
 void td_lab_view_set_active (TdLabView *self, gboolean active);
 void td_lab_view_set_colour_map (TdLabView *self, const char *name);
+/* The pictures as they look on the screen, without buttons: four bytes a pixel. NULL: they are on
+   none. (transfer full) */
+GBytes *td_lab_view_picture (TdLabView *self, guint *width, guint *height);

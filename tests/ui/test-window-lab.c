@@ -9,6 +9,7 @@
 #include "ui/lab-chart.h"
 #include "ui/lab-editor.h"
 #include "ui/lab-pictures.h"
+#include "ui/lab-view.h"
 #include "window-pins.h"
 #include "window-test.h"
 
@@ -308,6 +309,32 @@ test_headings (void)
   g_assert_cmpint (gtk_widget_get_height (views[1]), <, before);
   td_image_pane_set_title (one, title);
   td_test_pin_window ("lab", td_test_window);
+}
+
+/* What is exported for a page has the pictures with their names, and no button. */
+static void
+test_figure (void)
+{
+  GtkWidget *area = td_lab_pictures_area (lab ("lab_view.pictures"));
+  GtkWidget *button = td_test_button (pane_of ("A: 1"), "Fit (0)");
+  graphene_rect_t bounds;
+  guint width, height;
+
+  choose_mode ("grid");
+  td_test_pause (100); /* what is laid out anew is drawn once more */
+  g_assert_true (gtk_widget_get_mapped (button));
+  g_autoptr (GBytes) bytes = td_lab_view_picture (lab ("lab_view"), &width, &height);
+  g_assert_true (gtk_widget_compute_bounds (button, area, &bounds));
+  const guint32 *pixels = g_bytes_get_data (bytes, NULL);
+  const guint32 *corner = pixels + (gsize) bounds.origin.y * width + (gsize) bounds.origin.x;
+  guint inked = 0;
+  for (gsize y = 0; y < (gsize) bounds.size.height; y++)
+    for (gsize x = 0; x < (gsize) bounds.size.width; x++)
+      inked += corner[y * width + x] != 0;
+  g_assert_cmpuint (inked, ==, 0);
+  for (gsize x = 0; x < width * (gsize) bounds.size.height; x++) /* the names */
+    inked += pixels[x] != 0;
+  g_assert_cmpuint (inked, >, 100);
 }
 
 /* Linked: zoom and contrast of one are those of all; not linked: they are not. */
@@ -825,6 +852,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-lab/nothing-to-export", test_nothing_to_export);
   g_test_add_func ("/window-lab/flicker", test_flicker);
   g_test_add_func ("/window-lab/headings", test_headings);
+  g_test_add_func ("/window-lab/figure", test_figure);
   g_test_add_func ("/window-lab/link", test_link);
   g_test_add_func ("/window-lab/sheets", test_sheets);
   g_test_add_func ("/window-lab/budget", test_budget);
