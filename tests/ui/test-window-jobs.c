@@ -580,6 +580,21 @@ estimate_is_shown (gpointer pane)
   return g_str_has_prefix (row, middle) && !strstr (row, "shown at");
 }
 
+/* The slider's name and its number stand beside it, whatever is below. */
+static void
+assert_beside_slider (gpointer footer)
+{
+  double middles[3];
+
+  for (int column = 0; column < 3; column++) {
+    graphene_rect_t bounds;
+    g_assert_true (
+        gtk_widget_compute_bounds (gtk_grid_get_child_at (footer, column, 0), footer, &bounds));
+    middles[column] = bounds.origin.y + bounds.size.height / 2;
+    g_assert_cmpfloat_with_epsilon (middles[column], middles[0], 1);
+  }
+}
+
 /* The estimate after each pass is shown with its method and its residuals; what it came to can be
    kept. */
 static void
@@ -597,6 +612,7 @@ test_iterations (void)
   g_assert_cmpfloat (g_array_index (residuals, double, 2), <, g_array_index (residuals, double, 0));
   td_test_wait (estimate_is_shown, td_test_part (view, "pane"), "the estimate in the window");
   g_assert_true (gtk_widget_get_visible (td_test_part (view, "curve")));
+  assert_beside_slider (td_test_part (view, "footer"));
   td_test_screenshot (GTK_WIDGET (td_test_window), "jobs-iterations");
   jobs_show_without_scan ("iterations.tif");
   td_test_wait (estimate_is_shown, td_test_part (view, "pane"), "the estimate once more");
