@@ -644,12 +644,22 @@ near_wipe (TdSliceView *self, double wx)
   return self->scene.second && fabs (wx - self->scene.wipe * width) <= GRAB_PX;
 }
 
+/* What is to be measured may lie under a line: who has a tool in hand does not want the line. */
+static gboolean
+slice_view_draws (TdSliceView *self, GdkModifierType state)
+{
+  return self->tool >= 0 && self->scene.image && !(state & (GDK_SHIFT_MASK | GDK_CONTROL_MASK));
+}
+
 static void
 on_motion (GtkEventControllerMotion *motion, double x, double y, TdSliceView *self)
 {
+  const GdkModifierType state
+      = gtk_event_controller_get_current_event_state (GTK_EVENT_CONTROLLER (motion));
   const gboolean cross = near_row_line (self, y) && near_column_line (self, x, y);
   const gboolean grip = slice_view_near_grip (self, x, y) < MOST_GRIPS;
-  const char *cursor = grip                            ? "grab"
+  const char *cursor = slice_view_draws (self, state)  ? "crosshair"
+                       : grip                          ? "grab"
                        : near_wipe (self, x)           ? "col-resize"
                        : cross                         ? "move"
                        : near_row_line (self, y)       ? "row-resize"
@@ -788,6 +798,8 @@ slice_view_on_drag_begin (GtkGestureDrag *gesture, double x, double y, TdSliceVi
     self->drag = DRAG_RANGE;
   else if (button == GDK_BUTTON_MIDDLE)
     self->drag = DRAG_PAN;
+  else if (slice_view_draws (self, state))
+    self->drag = DRAG_DRAW;
   else if (near_wipe (self, x))
     self->drag = DRAG_WIPE;
   else if (self->drag_grip < MOST_GRIPS)
@@ -798,8 +810,6 @@ slice_view_on_drag_begin (GtkGestureDrag *gesture, double x, double y, TdSliceVi
     self->drag = DRAG_LINE;
   else if (near_column_line (self, x, y))
     self->drag = DRAG_COLUMN;
-  else if (self->tool >= 0 && self->scene.image && !(state & (GDK_SHIFT_MASK | GDK_CONTROL_MASK)))
-    self->drag = DRAG_DRAW;
   else
     self->drag = state & GDK_SHIFT_MASK && slice_view_takes_region (self) ? DRAG_REGION
                  : state & GDK_CONTROL_MASK                               ? DRAG_MEASURE

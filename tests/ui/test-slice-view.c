@@ -276,7 +276,8 @@ test_lines (void)
   desk_drag (&desk, &(Drag) { ONE, 0, 100, 21, 10, 0, "view-changed 2 at -5 0" }, 1);
 }
 
-/* A tool draws instead of panning. An angle takes two drags, of which the second may be a click. */
+/* A tool draws instead of panning, also where a line that can be dragged lies under it. An angle
+   takes two drags, of which the second may be a click. */
 static void
 test_tools (void)
 {
@@ -307,6 +308,8 @@ test_tools (void)
     const Drag *one = &drags[i].drag;
     if (i == 0 || drags[i].tool != drags[i - 1].tool)
       td_slice_view_set_tool (desk.view, drags[i].tool);
+    td_slice_view_set_row_line (desk.view, one->keys ? NAN : 4.5, TRUE);
+    td_slice_view_set_column_line (desk.view, one->keys ? NAN : 4.5, TRUE);
     held_button = one->button;
     held_keys = one->keys;
     g_signal_emit_by_name (drag, "drag-begin", one->x, one->y);
