@@ -372,6 +372,11 @@ td_volume_open_stated (const char *path, const TdScanOptions *options, GError **
   else if (dataset)
     td_set_error (error, TD_ERROR_INVALID,
                   "“%s” is no HDF5 file: it holds no data set “%s” ({dataset})", file, dataset);
+  else if (g_file_test (file, G_FILE_TEST_IS_REGULAR) && !td_tiff_probe (file))
+    td_set_error (error, TD_ERROR_BAD_FILE,
+                  "“%s” is neither TIFF nor HDF5: save it as one of them, or state the size and "
+                  "type of its slices if it has no header",
+                  file);
   else
     volume = volume_open_tiff (file, error);
   if (!volume)

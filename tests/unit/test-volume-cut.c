@@ -213,7 +213,7 @@ test_raw (void)
     g_assert_true (g_file_set_contents (path, samples, (gssize) bytes - 1, &error));
     assert_refused (path, &stated, "volume.raw");
   }
-  assert_refused (path, NULL, "volume.raw"); /* nothing says what it is */
+  assert_refused (path, NULL, "volume.raw” is neither TIFF nor HDF5"); /* nothing says what it is */
 }
 
 static void
