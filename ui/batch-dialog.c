@@ -422,6 +422,11 @@ batch_dialog_append (TdBatchDialog *self, const char *path)
   if (g_ptr_array_find_with_equal_func (self->paths, whole, g_str_equal, NULL))
     return;
   gtk_list_box_append (GTK_LIST_BOX (self->list), batch_dialog_new_row (self, whole));
+  if (self->paths->len == 0 && !*gtk_editable_get_text (GTK_EDITABLE (self->folder))) {
+    g_autofree char *parent = g_path_get_dirname (whole);
+    g_autofree char *beside = g_build_filename (parent, "volumes", NULL);
+    td_set_path (self->folder, beside);
+  }
   g_ptr_array_add (self->paths, g_steal_pointer (&whole));
 }
 

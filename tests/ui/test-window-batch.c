@@ -177,6 +177,9 @@ test_dialog (void)
   g_autofree char *folder = g_path_get_dirname (scans[0]);
   g_autofree char *twin = g_build_filename (folder, "one.h5", NULL);
 
+  g_autofree char *beside = g_build_filename (folder, "volumes", NULL);
+  g_assert_cmpstr (gtk_editable_get_text (td_test_part (dialog, "folder")), ==, beside);
+  td_test_wait (is_sensitive, accept, "a batch that needs nothing more");
   gtk_editable_set_text (td_test_part (dialog, "folder"), "");
   g_assert_false (gtk_widget_get_sensitive (accept));
   gtk_editable_set_text (td_test_part (dialog, "folder"), outputs);
