@@ -199,6 +199,11 @@ batch_window_show_cell (TdBatchScan *scan, GtkListItem *cell)
   gtk_label_set_text (GTK_LABEL (label), text);
   gtk_widget_set_tooltip_text (label, *tip ? tip : NULL);
   td_set_style_class (label, "error", scan->row->state == TD_BATCH_FAILED);
+  if (columns[i].expands) { /* a path tells itself by its ends, and a sentence by all its words */
+    gtk_label_set_wrap (GTK_LABEL (label), scan->row->why != NULL);
+    gtk_label_set_ellipsize (GTK_LABEL (label),
+                             scan->row->why ? PANGO_ELLIPSIZE_NONE : PANGO_ELLIPSIZE_MIDDLE);
+  }
 }
 
 static void
@@ -208,10 +213,9 @@ batch_window_setup_cell (GtkSignalListItemFactory *factory, GtkListItem *cell, g
   const guint i = GPOINTER_TO_UINT (column);
 
   gtk_label_set_xalign (GTK_LABEL (label), 0);
-  if (columns[i].expands) {
-    gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_MIDDLE);
+  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  if (columns[i].expands)
     gtk_label_set_width_chars (GTK_LABEL (label), 24);
-  }
   gtk_widget_add_css_class (label, "numeric");
   g_object_set_data (G_OBJECT (cell), "column", column);
   gtk_list_item_set_child (cell, label);

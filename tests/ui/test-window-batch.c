@@ -234,6 +234,9 @@ test_batch (void)
   g_autoptr (TdVolume) volume = td_volume_open (two->output, NULL);
   g_assert_cmpuint (td_volume_facts (volume)->n_slices, ==, ROWS);
   g_assert_true (table_says (table, "damaged.nxs"));
+  GtkWidget *why = td_test_find (td_test_part (table, "table"), GTK_TYPE_LABEL, has_text,
+                                 (gpointer) "damaged, cut");
+  g_assert_false (pango_layout_is_ellipsized (gtk_label_get_layout (GTK_LABEL (why))));
   g_autofree char *axis = g_strdup_printf ("%.3f ± ", two->centre_px);
   g_assert_true (table_says (table, axis));
   g_assert_nonnull (strstr (gtk_label_get_text (td_test_part (table, "status")), "1 failed"));
