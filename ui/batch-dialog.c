@@ -374,6 +374,10 @@ batch_dialog_update (TdBatchDialog *self)
   gtk_widget_set_visible (self->together, looks);
   batch_dialog_say_problem (self, error);
   gtk_widget_set_sensitive (self->accept, FALSE);
+  td_set_tooltip (self->accept, batch_dialog_is_complete (self) ? NULL
+                                : batch_dialog_watches (self)
+                                    ? _ ("Needs a folder to watch, and one for the volumes")
+                                    : _ ("Needs scans, and a folder for the volumes"));
   td_latest_cancel (self->looks);
   if (sound)
     batch_dialog_ask (self);

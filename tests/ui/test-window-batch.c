@@ -180,8 +180,11 @@ test_dialog (void)
   g_autofree char *beside = g_build_filename (folder, "volumes", NULL);
   g_assert_cmpstr (gtk_editable_get_text (td_test_part (dialog, "folder")), ==, beside);
   td_test_wait (is_sensitive, accept, "a batch that needs nothing more");
+  g_assert_null (gtk_widget_get_tooltip_text (accept));
   gtk_editable_set_text (td_test_part (dialog, "folder"), "");
   g_assert_false (gtk_widget_get_sensitive (accept));
+  g_assert_cmpstr (gtk_widget_get_tooltip_text (accept), ==,
+                   "Needs scans, and a folder for the volumes");
   gtk_editable_set_text (td_test_part (dialog, "folder"), outputs);
   g_assert_false (gtk_widget_get_sensitive (accept)); /* before the scan was looked at */
   td_test_wait (is_sensitive, accept, "the scan to be looked at");
