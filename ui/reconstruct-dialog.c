@@ -56,7 +56,7 @@ struct _TdReconstructDialog {
   TdNumberRow *low, *high;
   AdwPreferencesGroup *plan;
   GtkSpinner *spinner;
-  AdwActionRow *problem;
+  AdwActionRow *problem, *no_profiles; /* files that are none */
   GPtrArray *plan_rows;
   AdwPreferencesGroup *each_device;
   TdLatest *preflights;
@@ -501,9 +501,9 @@ reconstruct_dialog_fill_where (TdReconstructDialog *self, const Question *questi
   for (guint i = 0; i < self->profiles->len; i++)
     gtk_string_list_append (places, ((TdClusterProfile *) self->profiles->pdata[i])->name);
   adw_combo_row_set_model (self->where, G_LIST_MODEL (places));
-  adw_preferences_row_set_use_markup (ADW_PREFERENCES_ROW (self->where), FALSE);
-  adw_action_row_set_subtitle (ADW_ACTION_ROW (self->where), told);
-  gtk_widget_set_visible (GTK_WIDGET (self->where), self->profiles->len > 0 || *told);
+  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->no_profiles), told);
+  gtk_widget_set_visible (GTK_WIDGET (self->no_profiles), *told);
+  gtk_widget_set_visible (GTK_WIDGET (self->where), self->profiles->len > 0);
 }
 
 static void
@@ -586,7 +586,7 @@ td_reconstruct_dialog_class_init (TdReconstructDialogClass *class)
   G_OBJECT_CLASS (class)->dispose = td_reconstruct_dialog_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/reconstruct-dialog.ui");
   td_bind_children (widget, TdReconstructDialog, accept, path, where, format, bits, range_row,
-                    range_auto, low, high, plan, each_device, spinner, problem);
+                    range_auto, low, high, plan, each_device, spinner, problem, no_profiles);
   td_bind_callbacks (widget, on_accept, reconstruct_dialog_on_choose, request_plan,
                      on_format_changed, reconstruct_dialog_collect);
   td_signal_new (class, "accepted", 2, G_TYPE_POINTER, G_TYPE_STRING);

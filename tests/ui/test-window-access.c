@@ -236,6 +236,23 @@ access_flow (const Walk *walk, GtkWidget *box)
       access_fault (walk, child, "lies below its box");
 }
 
+/* Beside its title a row has room for 20 letters of what is chosen: longer ones stand below. */
+static void
+access_choices (const Walk *walk, AdwComboRow *row)
+{
+  GListModel *choices = adw_combo_row_get_model (row);
+
+  if (adw_combo_row_get_use_subtitle (row) || !GTK_IS_STRING_LIST (choices))
+    return;
+  for (guint i = 0; i < g_list_model_get_n_items (choices); i++) {
+    const char *text = gtk_string_list_get_string (GTK_STRING_LIST (choices), i);
+    if (g_utf8_strlen (text, -1) > 20) {
+      g_autofree char *what = g_strdup_printf ("“%s” would be shortened", text);
+      access_fault (walk, GTK_WIDGET (row), what);
+    }
+  }
+}
+
 static void
 access_walk (const Walk *walk, GtkWidget *widget)
 {
@@ -257,6 +274,8 @@ access_walk (const Walk *walk, GtkWidget *widget)
     access_scrolls (walk, widget);
   if (GTK_IS_FLOW_BOX (widget))
     access_flow (walk, widget);
+  if (ADW_IS_COMBO_ROW (widget) && !marked)
+    access_choices (walk, ADW_COMBO_ROW (widget));
   if (GTK_IS_LABEL (widget))
     access_text (walk, widget);
   for (GtkWidget *child = gtk_widget_get_first_child (widget); child;

@@ -125,8 +125,9 @@ test_submit (void)
   td_test_wait (is_visible, where, "the places");
   g_assert_cmpint (g_unlink (broken), ==, 0);
   /* A place that is missing there has a reason. */
-  g_assert_nonnull (
-      strstr (adw_action_row_get_subtitle (ADW_ACTION_ROW (where)), "broken.ini has no line"));
+  g_assert_nonnull (strstr (adw_preferences_row_get_title (td_test_part (dialog, "no_profiles")),
+                            "broken.ini has no line"));
+  g_assert_true (adw_combo_row_get_use_subtitle (ADW_COMBO_ROW (where)));
   gtk_editable_set_text (td_test_part (dialog, "path"), output);
   adw_combo_row_set_selected (ADW_COMBO_ROW (where), 1);
   td_test_wait (td_test_plan_is_ready, dialog, "the plan");
