@@ -16,32 +16,19 @@
 #define FARTHEST_CONE_MM 10000.0 /* as of SkyScan's */
 
 /* In words of small letters. */
-static const char *const to_sample[] = { "sod",
-                                         "fod",
-                                         "dso",
-                                         "source to object",
-                                         "source object",
-                                         "source to table",
-                                         "source to axis",
-                                         "source axis",
-                                         "source to sample",
-                                         "source sample",
-                                         "source to origin",
-                                         "source origin",
-                                         "source to rotation",
-                                         "source to center",
-                                         "source to isocenter",
-                                         "focus object",
-                                         NULL };
-static const char *const to_detector[]
-    = { "sdd", "fdd", "dsd", "source to detector", "source detector", "focus detector", NULL };
+static const char to_sample[]
+    = "sod,fod,dso,source to object,source object,source to table,source to axis,source axis,"
+      "source to sample,source sample,source to origin,source origin,source to rotation,"
+      "source to center,source to isocenter,src to object,focus object";
+static const char to_detector[]
+    = "sdd,fdd,dsd,source to detector,source detector,src to detector,focus detector";
 
 static gboolean
 scan_distances_is_text (const char *name)
 {
   static const char *const endings[]
-      = { ".pca", ".nsipro", ".txt", ".ini", ".xml",  ".cfg", ".json",
-          ".log", ".info",   ".par", ".csv", ".yaml", NULL };
+      = { ".pca",  ".nsipro", ".xtekhelixct", ".txt", ".ini", ".xml", ".cfg",
+          ".json", ".log",    ".info",        ".par", ".csv", NULL };
 
   for (guint i = 0; endings[i]; i++)
     if (td_series_ends (name, endings[i]))
@@ -66,10 +53,12 @@ scan_distances_words (const char *text)
   return g_string_free (g_steal_pointer (&words), FALSE);
 }
 
-/* The first number above 0 that stands behind one of @names on its line; 0: none. */
+/* The first number above 0 that stands behind a name of the @list on its line; 0: none. */
 static double
-scan_distances_find (const char *words, const char *const *names)
+scan_distances_find (const char *words, const char *list)
 {
+  g_auto (GStrv) names = g_strsplit (list, ",", -1);
+
   for (guint i = 0; names[i]; i++) {
     const gsize length = strlen (names[i]);
 
