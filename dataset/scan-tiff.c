@@ -11,6 +11,7 @@
 #include "series.h"
 #include "tiff-frames.h"
 #include "tiff-io.h"
+#include "tomcat-log.h"
 #include "scan.h"
 
 /* ── Finding the files ── */
@@ -21,7 +22,7 @@
  */
 typedef struct {
   GPtrArray *projections, *flats, *darks; /* paths */
-  char *angles;                           /* path; NULL: none found */
+  char *angles;                           /* path, or FIRST:LAST; NULL: none found */
   char *geometry;  /* path of a geometry.json or NAME_parameters.json; NULL */
   char *half_turn; /* path of a projection at 180°; NULL */
   gboolean sinograms;
@@ -537,6 +538,48 @@ find_companions (TdTiffSet *set, const char *opened, const TdScanOptions *option
   return TRUE;
 }
 
+/* A series that begins with darks and flats, as TOMCAT's log beside it, or above, says. */
+static gboolean
+tiff_find_split (TdTiffSet *set, const TdScanOptions *options, GError **error)
+{
+  GPtrArray *all = set->projections;
+  g_autofree char *first = g_path_get_basename (all->pdata[0]);
+  g_autofree char *folder = g_path_get_dirname (all->pdata[0]),
+                  *above = g_path_get_dirname (folder);
+  TdTomcatLog log;
+  g_autofree char *own = td_tomcat_log_find (folder, first, &log);
+  g_autofree char *path = own ? g_steal_pointer (&own) : td_tomcat_log_find (above, first, &log);
+
+  if (!path)
+    return TRUE;
+  const guint n = all->len, views = log.n_views, before = log.n_darks + log.n_flats;
+  if (n != views && n != before + views && n != before + views + log.n_flats)
+    return td_set_error (error, TD_ERROR_BAD_FILE,
+                         "“%s” states %u darks, %u flats and %u projections, but “%s” holds %u "
+                         "images: copy all of them",
+                         path, log.n_darks, log.n_flats, views, folder, n);
+  if (!set->angles && isfinite (log.first_deg) && isfinite (log.last_deg))
+    set->angles = g_strdup_printf ("%.9g:%.9g", log.first_deg, log.last_deg);
+  if (n == views)
+    return TRUE;
+  td_messages_note (&set->notes,
+                    "By %s, the images are %u darks, %u flats and %u projections, in this order, "
+                    "and %u flats behind them.",
+                    path, log.n_darks, log.n_flats, views, n - before - views);
+  set->projections = g_ptr_array_new_with_free_func (g_free);
+  for (guint i = 0; i < n; i++)
+    g_ptr_array_add (i < log.n_darks                     ? set->darks
+                     : i < before || i >= before + views ? set->flats
+                                                         : set->projections,
+                     g_strdup (all->pdata[i]));
+  g_ptr_array_unref (all);
+  if (options->flats)
+    g_ptr_array_set_size (set->flats, 0);
+  if (options->darks)
+    g_ptr_array_set_size (set->darks, 0);
+  return TRUE;
+}
+
 /* What a folder without TIFF images holds instead. FALSE: nothing that is known. */
 static gboolean
 tiff_tell_others (const char *folder, GError **error)
@@ -608,7 +651,10 @@ tiff_find (const char *path, const TdScanOptions *options, GError **error)
   if (set->sinograms && !options->sinograms)
     td_messages_note (&set->notes,
                       "By its name this is a stack of sinograms: every image is one detector row.");
-  return find_companions (set, opened, options, error) ? g_steal_pointer (&set) : NULL;
+  return (set->sinograms || options->corrected || tiff_find_split (set, options, error))
+                 && find_companions (set, opened, options, error)
+             ? g_steal_pointer (&set)
+             : NULL;
 }
 
 typedef struct {

@@ -797,6 +797,52 @@ test_several_folders (void)
   test_assert_sentence (error, "(bone, tooth)");
 }
 
+/* TOMCAT's series begins with darks and flats, and its log says with how many. */
+static void
+test_tomcat (void)
+{
+  static const struct {
+    guint n_darks, n_flats, n_views;
+    const char *prefix;
+    guint flats, views; /* found of 9 images; 0: refused */
+  } cases[] = { { 2, 1, 5, "a", 2, 5 },
+                { 2, 3, 4, "a_", 3, 4 },
+                { 0, 0, 9, "a", 0, 9 },
+                { 2, 2, 6, "a", 0, 0 },
+                { 2, 3, 4, "b", 0, 9 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *log = test_folder_file (folder, "a.log");
+    g_autofree char *text = g_strdup_printf (
+        "Beam energy  [keV] : 20\nFile Prefix : %s\nNumber of projections       : %u\n"
+        "Number of darks : %u\nNumber of flats : %u\nNumber of inter-flats : 0\n"
+        "Rot Y min position  [deg] : 0.000\nRot Y max position  [deg] : 180.000\n",
+        cases[i].prefix, cases[i].n_views, cases[i].n_darks, cases[i].n_flats);
+    const TdScanOptions options = { .angles = i == 4 ? "0:180" : NULL };
+    g_autoptr (GError) error = NULL;
+
+    for (guint k = 0; k < 9; k++) {
+      g_autofree char *name = g_strdup_printf ("tif/a_%04u.tif", k + 1);
+      save_frame (folder, name, COLUMNS, ROWS, (guint16) k);
+    }
+    g_assert_true (g_file_set_contents (log, text, -1, NULL));
+    if (cases[i].views == 0) {
+      g_assert_null (td_scan_open (folder->path, &options, NULL, &error));
+      test_assert_sentence (error, "holds 9 images");
+      continue;
+    }
+    g_autoptr (TdScan) scan = open_scan (folder->path, &options);
+    const TdScanFacts *facts = td_scan_facts (scan);
+    const guint before = i < 2 ? cases[i].n_darks + cases[i].n_flats : 0;
+    g_assert_cmpuint (facts->n_views, ==, cases[i].views);
+    g_assert_cmpuint (facts->n_flats, ==, cases[i].flats);
+    g_assert_cmpuint (facts->n_darks, ==, i < 2 ? cases[i].n_darks : 0);
+    g_assert_cmpfloat_with_epsilon (facts->angles_rad[facts->n_views - 1], G_PI, 1e-9);
+    g_assert_cmpfloat (first_value (scan, TD_FRAME_PROJECTION, 0), ==, before);
+  }
+}
+
 /* Texts of scanners that are not read: who places the source of a cone is told of, unless its
    distances or a geometry are stated. */
 static void
@@ -1483,6 +1529,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/several-folders", test_several_folders);
   g_test_add_func ("/scan/called-by-angles", test_called_by_angles);
   g_test_add_func ("/scan/distances", test_distances);
+  g_test_add_func ("/scan/tomcat", test_tomcat);
   g_test_add_func ("/scan/called-as-flats", test_called_as_flats);
   g_test_add_func ("/scan/described-others", test_described_others);
   g_test_add_func ("/scan/described-image", test_described_image);
