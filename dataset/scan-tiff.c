@@ -585,7 +585,13 @@ static gboolean
 tiff_tell_others (const char *folder, GError **error)
 {
   g_auto (GStrv) others = td_series_list (folder, td_other_format_is, NULL);
+  g_auto (GStrv) hdf5 = td_series_list (folder, td_scan_named_hdf5, NULL);
 
+  if (hdf5 && hdf5[0]) /* none of which says that it is a scan */
+    return !td_set_error (error, TD_ERROR_UNSUPPORTED,
+                          "“%s” holds no TIFF images; open the one of its HDF5 files that has the "
+                          "projections, such as “%s”",
+                          folder, hdf5[0]);
   if (!others || !others[0])
     return FALSE;
   td_set_error_message (error, TD_ERROR_UNSUPPORTED, td_other_format_folder (folder, others[0]));

@@ -1405,6 +1405,9 @@ test_reduced_flats (void)
     add_image (group, "8", 31, ROWS);
   }
   g_assert_true (td_h5_finish (file));
+  g_assert_null (td_scan_open (folder->path, NULL, NULL, &error));
+  test_assert_sentence (error, "such as “scan.nx”");
+  g_clear_error (&error);
   g_assert_null (td_scan_open (path, &options, NULL, &error));
   test_assert_sentence (error, "2 images; name the one to take");
   g_assert_nonnull (strstr (error->message, "/flats/0, /flats/8"));
