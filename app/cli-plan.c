@@ -7,7 +7,7 @@
 #include "cli-verbs.h"
 #include "compute/engine/preflight.h"
 #include "compute/methods/methods.h"
-#include "dataset/json-text.h"
+#include "dataset/json-walk.h"
 #include "dataset/output.h"
 #include "dataset/unit.h"
 #include "cli.h"

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cluster/benchmark.h"
 #include "cluster/node-probe.h"
 #include "cluster/worker.h"
 #include "compute/device/device-probe.h"

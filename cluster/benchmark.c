@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "benchmark.h"
+#include "worker.h"
 
 #include <fcntl.h>
 #include <glib/gstdio.h>
@@ -16,7 +16,6 @@
 #include "model.h"
 #include "mpi-limit.h"
 #include "mpi-util.h"
-#include "worker.h"
 
 /* The jobs: columns, which are voxels along x and y, rows, which are slices, and views. Volumes of
    1024 slices fit no cache. Clusters are for jobs of wide slices, which the last job of cards has.

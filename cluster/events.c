@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "compute/recipe/json.h"
-#include "dataset/json-text.h"
 #include "dataset/json-walk.h"
 #include "dataset/output.h"
 #include "dataset/text-file.h"

@@ -12,7 +12,6 @@
 #include "config.h"
 #include "dataset/error.h"
 #include "dataset/file-bytes.h"
-#include "dataset/json-text.h"
 #include "dataset/json-walk.h"
 
 #define FORMAT "tomodesk-job"

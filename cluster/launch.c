@@ -3,10 +3,9 @@
 
 #include <string.h>
 
-#include "benchmark.h"
 #include "compute/recipe/json.h"
 #include "config.h"
-#include "dataset/json-text.h"
+#include "dataset/json-walk.h"
 #include "dataset/message.h"
 #include "worker.h"
 

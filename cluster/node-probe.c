@@ -11,7 +11,7 @@
 #include "compute/recipe/json.h"
 #include "config.h"
 #include "dataset/error.h"
-#include "dataset/json-text.h"
+#include "dataset/json-walk.h"
 
 static void
 node_probe_add_device (JsonBuilder *builder, const char *id)

@@ -6,8 +6,8 @@
 #include "compute/engine/job.h"
 #include "dataset/volume.h"
 #include "grid.h"
-#include "pipeline-times.h"
 #include "watch.h"
+#include "worker.h"
 
 /**
  * TdPipeline: what a rank does with a sub-volume. As in iFDK (Figure 4a), reading and filtering,

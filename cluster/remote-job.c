@@ -12,7 +12,6 @@
 #include "compute/methods/methods.h"
 #include "compute/recipe/field.h"
 #include "config.h"
-#include "dataset/json-text.h"
 #include "dataset/json-walk.h"
 #include "dataset/message.h"
 #include "dataset/output.h"

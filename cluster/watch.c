@@ -9,7 +9,6 @@
 
 #include "compute/recipe/json.h"
 #include "dataset/error.h"
-#include "dataset/json-text.h"
 #include "dataset/json-walk.h"
 #include "worker.h"
 

@@ -18,7 +18,6 @@
 #include "compute/recipe/json.h"
 #include "config.h"
 #include "dataset/error.h"
-#include "dataset/json-text.h"
 #include "dataset/json-walk.h"
 #include "dataset/text-file.h"
 #include "gather.h"

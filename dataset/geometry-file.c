@@ -7,7 +7,6 @@
 #include "error.h"
 #include "geometry-matrix.h"
 #include "scan-private.h"
-#include "scan-companions.h"
 #include "text-file.h"
 
 #define HEAD_BYTES 4096

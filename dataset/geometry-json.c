@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "error.h"
-#include "json-text.h"
 #include "json-walk.h"
 #include "scan-private.h"
 

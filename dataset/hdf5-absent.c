@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "hdf5-absent.h"
+#include "hdf5-frames.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "hdf5-driver.h"
+#include "hdf5-util.h"
 
-#include <glib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +10,10 @@
 #endif
 
 #include "file-bytes.h"
+
+/* How libhdf5 reads files. Its own way asks the storage for each object's header, some hundred
+   bytes at a time. What lies about a header is kept here, so that a storage which answers late is
+   asked a few times. Samples are read as they are asked for. Under the library's lock. */
 
 enum {
   BLOCK = 64 * 1024, /* read at once: what a line of 100 MB/s moves in less than a millisecond */

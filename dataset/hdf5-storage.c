@@ -88,7 +88,7 @@ raw_stretch_clear (gpointer data)
   g_free (((RawStretch *) data)->path);
 }
 
-/* hdf5-absent.h has checked that the files are there and where they lie. */
+/* td_h5_absent_find() has checked that the files are there and where they lie. */
 static gboolean
 h5_storage_find_raw (TdH5Storage *storage, hid_t properties)
 {

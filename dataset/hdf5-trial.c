@@ -9,7 +9,6 @@
 #include "error.h"
 #include "hdf5-util.h"
 #include "helper.h"
-#include "scan-companions.h"
 #include "scan-private.h"
 #include "series.h"
 #include "volume.h"

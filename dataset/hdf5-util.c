@@ -9,7 +9,6 @@
 
 #include "error.h"
 #include "file-bytes.h"
-#include "hdf5-driver.h"
 #include "hdf5-filters.h"
 #include "sort.h"
 #include "unit.h"

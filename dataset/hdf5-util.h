@@ -39,6 +39,8 @@ gboolean td_h5_probe (const char *path);
 char *td_h5_linked_file (const char *folder, const char *stated);
 /* Read only and without file locks (scans lie on read-only and network disks). */
 hid_t td_h5_open (const char *path, GError **error);
+/* Such a file is read by blocks (hdf5-driver.c); a library that refuses it reads in its own way. */
+void td_h5_driver_set (hid_t file_access);
 
 /**
  * td_h5_find:

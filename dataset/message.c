@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "json-text.h"
 #include "json-walk.h"
 
 struct TdMessage {

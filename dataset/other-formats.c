@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "other-formats.h"
+#include "scan-private.h"
 
-#include <glib/gi18n.h>
 #include <string.h>
-
-#include "scan.h"
 
 /* The first, of HDF5's endings, is told of a file alone: a folder's may be sound, and no scan. */
 static const struct {

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "scan-companions.h"
-
 #include <string.h>
 
 #include "error.h"

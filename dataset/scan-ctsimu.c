@@ -8,7 +8,6 @@
 #include "json-walk.h"
 #include "raw-frames.h"
 #include "sample.h"
-#include "scan-companions.h"
 #include "scan-private.h"
 #include "series.h"
 

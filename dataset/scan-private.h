@@ -60,9 +60,9 @@ extern const TdScanReader td_scan_reader_tiff;
 
 /* A file by whose name a folder without images may be a scan. */
 gboolean td_scan_folder_takes (const char *name);
-/* Takes @source; facts are empty, parallel beam, centre unknown. */
 /* What the file calls the scan; NULL or "": its file's name stays. Takes @title. */
 void td_scan_take_title (TdScan *scan, char *title);
+/* Takes @source; facts are empty, parallel beam, centre unknown. */
 TdScan *td_scan_alloc (const char *path, const TdScanSource *vtable, gpointer source);
 /* As td_scan_read(), to any target. */
 gboolean td_scan_fill (TdScan *scan, const TdFrameRange *range, const TdFrameTarget *target,
@@ -101,3 +101,27 @@ void td_scan_note_distances (TdScan *scan);
 /* Checks what every reader must hold (sizes > 0, limits, angles finite, counts); the last call of
    every open. */
 gboolean td_scan_validate (TdScan *scan, GError **error);
+
+/* Flats and darks that the options name replace the scan's own. Readers call this that do not open
+   such files themselves. FALSE with @error: they cannot be read or are of another size. */
+gboolean td_scan_take_companions (TdScan *scan, const TdScanOptions *options, GError **error);
+
+/* Whether what the user names for them, which may be "FILE::DATASET", is HDF5. */
+gboolean td_scan_companions_in_hdf5 (const char *stated);
+
+/* For images that are flat-field corrected already. The scan gets one flat of @level throughout,
+   unless it has flats or its values are logarithms. FALSE: @source states more than its images can
+   count. */
+gboolean td_scan_take_white (TdScan *scan, double level, const char *source, GError **error);
+
+/* What the samples of @scan are: as the user states it, else as the file does. Without flats it is
+   as they look, by the rules of scan-values.c. A note says what was taken and why. For
+   td_scan_open(). */
+gboolean td_scan_take_values (TdScan *scan, TdScanValues stated, GCancellable *cancellable,
+                              GError **error);
+
+/* Files that people have of scans, and that no reader takes. By the name alone. */
+gboolean td_other_format_is (const char *name);
+/* "NAME is what: what to do", or the same of a folder that holds such files. (transfer full) */
+TdMessage *td_other_format_file (const char *path);
+TdMessage *td_other_format_folder (const char *path, const char *name);

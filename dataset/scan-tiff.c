@@ -5,14 +5,11 @@
 #include "error.h"
 #include "frame-names.h"
 #include "geometry-file.h"
-#include "other-formats.h"
-#include "scan-companions.h"
 #include "scan-private.h"
 #include "series.h"
 #include "tiff-frames.h"
 #include "tiff-io.h"
 #include "tomcat-log.h"
-#include "scan.h"
 
 /* ── Finding the files ── */
 

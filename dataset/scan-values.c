@@ -1,16 +1,40 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "scan-values.h"
-
 #include <math.h>
 
 #include "error.h"
+#include "sample.h"
 #include "scan-private.h"
+
+/* Rules for what samples look like, where neither the user nor the file says what they are.
+ *
+ * Some views (of sinograms: some rows) are averaged over rows and views. `low` and `high` are the
+ * means of the outer sixteenths of this profile over the columns. `peak` and `floor` are its
+ * largest and smallest column, smoothed. `nil` is the share of samples at or below 0 in the lower
+ * side. In this order:
+ *
+ * 1. peak ≤ 0, or high ≤ peak / 2: attenuations. Both sides see air, where logarithms are near 0 in
+ *    any unit, and transmissions are highest.
+ * 2. nil ≥ 1/10 and low ≤ peak / 4: attenuations. One side sees air (half acquisition, an object
+ * that touches the edge), with values that no transmission has.
+ * 3. peak ≤ 1.25, and 0.8 ≤ high, within 5 % of peak: transmissions. At least one side sees air,
+ *    which lets everything through.
+ * 4. low ≥ 0.7 peak and floor ≤ 0.75 low: intensities. An object fills the field, or the values are
+ *    counts; the sides are brighter than some column between them.
+ * 5. Anything else is refused, and the user states it.
+ *
+ * Floats may have been scaled since a description stated their open beam. Where peak is below a
+ * hundredth of it (TdScanFacts.white_level), it is left out with a note.
+ *
+ * Integers are counts, and never attenuations unless they are below 0 in air: a camera's corners
+ * may be dark too. Without flats the step flat-field refuses counts, of integers and, by
+ * TdScanFacts.brightest, of floats.
+ */
 
 #define LEAST_COLUMNS 16u
 #define MOST_IMAGES 5u
 #define MOST_BYTES ((gsize) 64 << 20) /* looked at: opening is quick and small */
 
-/* What scan-values.h decides by. */
+/* What the rules decide by. */
 typedef struct {
   double low, high, peak, floor, nil;
 } Profile;
@@ -160,7 +184,7 @@ profile_read (TdScan *scan, Profile *profile, GCancellable *cancellable, GError 
   return TRUE;
 }
 
-/* By the rules of scan-values.h; @why: the one that was met. TD_SCAN_VALUES_FOUND: none was. */
+/* By the rules above; @why: the one that was met. TD_SCAN_VALUES_FOUND: none was. */
 static TdScanValues
 profile_decide (const Profile *p, const char **why)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "other-formats.h"
 #include "scan-private.h"
-#include "series.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,9 +9,8 @@
 #include "geometry-file.h"
 #include "geometry-matrix.h"
 #include "hdf5-trial.h"
-#include "scan-companions.h"
-#include "scan-values.h"
 #include "scan-view.h"
+#include "series.h"
 
 /* In the order they are asked. A row here and a file beside this one is all that a format needs. */
 static const TdScanReader *const readers[] = {

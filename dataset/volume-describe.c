@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "config.h"
-#include "json-text.h"
 #include "json-walk.h"
 
 #define KEY "tomodesk_volume"

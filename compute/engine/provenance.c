@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "dataset/json-text.h"
 #include "dataset/json-walk.h"
 #include "dataset/volume.h"
 

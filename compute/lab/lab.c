@@ -6,7 +6,6 @@
 
 #include "compute/recipe/field.h"
 #include "compute/recipe/json.h"
-#include "dataset/json-text.h"
 #include "dataset/json-walk.h"
 #include "dataset/text-file.h"
 

@@ -2,7 +2,6 @@
 #include "tune-store.h"
 
 #include "config.h"
-#include "dataset/json-text.h"
 #include "dataset/json-walk.h"
 
 #include <json-glib/json-glib.h>

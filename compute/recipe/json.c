@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "dataset/json-text.h"
+#include "dataset/json-walk.h"
 
 void
 td_json_add_number (JsonBuilder *builder, const char *name, double value)

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "dataset/error.h"
-#include "dataset/json-text.h"
 #include "dataset/json-walk.h"
 #include "field.h"
 #include "json.h"

@@ -5,7 +5,6 @@
 
 #include "compute/recipe/json.h"
 #include "compute/recipe/recipe.h"
-#include "dataset/json-text.h"
 #include "dataset/json-walk.h"
 
 /* ── RFC 8259, to the letter: NULL, or what follows a value ── */

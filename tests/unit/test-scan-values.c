@@ -3,8 +3,7 @@
 #include <math.h>
 
 #include "dataset/angles.h"
-#include "dataset/scan-companions.h"
-#include "dataset/scan-values.h"
+#include "dataset/scan-private.h"
 #include "dataset/scan-writer.h"
 #include "test-folder.h"
 
