@@ -37,7 +37,7 @@ launch_quote (const char *word)
 }
 
 static char *
-launch_join (const char *const *words)
+launch_join (char *const *words)
 {
   GString *text = g_string_new (NULL);
 
@@ -48,47 +48,49 @@ launch_join (const char *const *words)
   return g_string_free (text, FALSE);
 }
 
+G_GNUC_PRINTF (2, 3)
 static void
-launch_add_all (GPtrArray *words, char **more)
+launch_add (GStrvBuilder *words, const char *format, ...)
 {
-  for (guint i = 0; more[i]; i++)
-    g_ptr_array_add (words, g_strdup (more[i]));
+  va_list values;
+
+  va_start (values, format);
+  g_autofree char *word = g_strdup_vprintf (format, values);
+  va_end (values);
+  g_strv_builder_add (words, word);
 }
 
 /* The set-up is for each node, and who launches by ssh takes none of its variables along. Nor does
    each MPI say on which node a program is missing. */
 static void
-launch_add_setup (const TdClusterProfile *profile, GPtrArray *words)
+launch_add_setup (const TdClusterProfile *profile, GStrvBuilder *words)
 {
   if (profile->kind != TD_CLUSTER_SSH || profile->nodes == 1)
     return;
-  g_ptr_array_add (words, g_strdup ("sh"));
-  g_ptr_array_add (words, g_strdup ("-c"));
-  g_ptr_array_add (
-      words,
-      g_strdup_printf ("{ :\n%s\n} >&2\n"
-                       "command -v \"$1\" >/dev/null || {\n"
-                       "echo \"tomodesk-worker: $(uname -n) has no program $1\" >&2; exit 127; }\n"
-                       "exec \"$@\"",
-                       profile->setup ? profile->setup : ""));
-  g_ptr_array_add (words, g_strdup ("sh"));
+  g_strv_builder_add_many (words, "sh", "-c", NULL);
+  launch_add (words,
+              "{ :\n%s\n} >&2\n"
+              "command -v \"$1\" >/dev/null || {\n"
+              "echo \"tomodesk-worker: $(uname -n) has no program $1\" >&2; exit 127; }\n"
+              "exec \"$@\"",
+              profile->setup ? profile->setup : "");
+  g_strv_builder_add (words, "sh");
 }
 
 /* The container's words, the worker, and @rest up to NULL. */
 static void
-launch_add_worker (const TdClusterProfile *profile, GPtrArray *words, const char *const *rest)
+launch_add_worker (const TdClusterProfile *profile, GStrvBuilder *words, const char *const *rest)
 {
-  launch_add_all (words, profile->container);
-  g_ptr_array_add (words, g_strdup (profile->worker));
-  for (guint i = 0; rest[i]; i++)
-    g_ptr_array_add (words, g_strdup (rest[i]));
+  g_strv_builder_addv (words, (const char **) profile->container);
+  g_strv_builder_add (words, profile->worker);
+  g_strv_builder_addv (words, (const char **) rest);
 }
 
-/* What launches @ranks processes of the worker. */
-static GPtrArray *
-launch_command (const TdClusterProfile *profile, guint ranks, const char *const *rest)
+/* What launches all ranks of the profile, each a process of the worker. (transfer full) */
+static char **
+launch_command (const TdClusterProfile *profile, const char *const *rest)
 {
-  GPtrArray *words = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GStrvBuilder) words = g_strv_builder_new ();
   g_autofree char *program
       = profile->launcher[0] ? g_path_get_basename (profile->launcher[0]) : g_strdup ("");
   const gboolean mpirun
@@ -98,18 +100,17 @@ launch_command (const TdClusterProfile *profile, guint ranks, const char *const 
                                                              : 0;
 
   if (n_settings)
-    g_ptr_array_add (words, g_strdup ("env"));
+    g_strv_builder_add (words, "env");
   for (guint i = 0; i < n_settings; i++)
-    g_ptr_array_add (words, g_strdup (mpi_settings[i]));
-  launch_add_all (words, profile->launcher);
+    g_strv_builder_add (words, mpi_settings[i]);
+  g_strv_builder_addv (words, (const char **) profile->launcher);
   if (mpirun) {
-    g_ptr_array_add (words, g_strdup ("-n"));
-    g_ptr_array_add (words, g_strdup_printf ("%u", ranks));
+    g_strv_builder_add (words, "-n");
+    launch_add (words, "%u", td_cluster_profile_ranks (profile));
   }
   launch_add_setup (profile, words);
   launch_add_worker (profile, words, rest);
-  g_ptr_array_add (words, NULL);
-  return words;
+  return g_strv_builder_end (words);
 }
 
 /* ── run.sh ── */
@@ -234,20 +235,19 @@ td_launch_script (const TdClusterProfile *profile, const char *id, const char *f
                   GError **error)
 {
   const char *const rest[] = { "run", folder, NULL };
-  const guint ranks = td_cluster_profile_ranks (profile);
-  g_autoptr (GPtrArray) command = launch_command (profile, ranks, rest);
+  g_auto (GStrv) command = launch_command (profile, rest);
   const gboolean cards = profile->cards_per_rank > 0;
   const char *given = cards ? profile->template_gpu : profile->template_cpu;
   const Variable variables[] = {
     { "ID", launch_quote (id) },
     { "FOLDER", launch_quote (folder) },
-    { "COMMAND", launch_join ((const char *const *) command->pdata) },
-    { "LAUNCHER", launch_join ((const char *const *) profile->launcher) },
-    { "CONTAINER", launch_join ((const char *const *) profile->container) },
+    { "COMMAND", launch_join (command) },
+    { "LAUNCHER", launch_join (profile->launcher) },
+    { "CONTAINER", launch_join (profile->container) },
     { "WORKER", launch_quote (profile->worker) },
     { "SETUP", g_strdup (profile->setup ? profile->setup : "") },
     { "NODES", g_strdup_printf ("%u", profile->nodes) },
-    { "RANKS", g_strdup_printf ("%u", ranks) },
+    { "RANKS", g_strdup_printf ("%u", td_cluster_profile_ranks (profile)) },
     { "RANKS_PER_NODE", g_strdup_printf ("%u", profile->ranks_per_node) },
     { "CARDS_PER_RANK", cards ? g_strdup_printf ("%u", profile->cards_per_rank) : NULL },
     { "CARDS_PER_NODE",
@@ -267,24 +267,19 @@ td_launch_script (const TdClusterProfile *profile, const char *id, const char *f
 /* ── sbatch ── */
 
 static void
-launch_add_option (GPtrArray *words, const char *option, const char *value)
-{
-  if (value)
-    g_ptr_array_add (words, g_strdup_printf ("--%s=%s", option, value));
-}
-
-static void
 launch_add_nodes (const TdClusterProfile *profile, guint ranks_per_node, const char *time,
-                  GPtrArray *words)
+                  GStrvBuilder *words)
 {
-  g_ptr_array_add (words, g_strdup_printf ("--nodes=%u", profile->nodes));
-  g_ptr_array_add (words, g_strdup_printf ("--ntasks-per-node=%u", ranks_per_node));
+  launch_add (words, "--nodes=%u", profile->nodes);
+  launch_add (words, "--ntasks-per-node=%u", ranks_per_node);
   if (profile->cards_per_rank)
-    g_ptr_array_add (words, g_strdup_printf ("--gpus-per-node=%u",
-                                             profile->cards_per_rank * profile->ranks_per_node));
-  launch_add_option (words, "partition", profile->partition);
-  launch_add_option (words, "time", time);
-  launch_add_option (words, "account", profile->account);
+    launch_add (words, "--gpus-per-node=%u", profile->cards_per_rank * profile->ranks_per_node);
+  if (profile->partition)
+    launch_add (words, "--partition=%s", profile->partition);
+  if (time)
+    launch_add (words, "--time=%s", time);
+  if (profile->account)
+    launch_add (words, "--account=%s", profile->account);
 }
 
 char **
@@ -292,29 +287,26 @@ td_launch_words (const TdClusterProfile *profile, const char *id, const char *fo
 {
   const gboolean given
       = profile->cards_per_rank ? profile->template_gpu != NULL : profile->template_cpu != NULL;
-  g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GStrvBuilder) words = g_strv_builder_new ();
   g_auto (GStrv) parts = g_strsplit (folder, "%", -1);
   g_autofree char *logs = g_strjoinv ("%%", parts); /* one alone begins a name of Slurm's */
 
   if (profile->kind != TD_CLUSTER_SLURM)
     return NULL;
-  g_ptr_array_add (words, g_strdup ("--parsable"));
-  g_ptr_array_add (words, g_strdup_printf ("--job-name=tomodesk-%s", id));
-  g_ptr_array_add (words, g_strdup_printf ("--chdir=%s", folder));
-  g_ptr_array_add (words, g_strdup_printf ("--output=%s/log/stdout", logs));
-  g_ptr_array_add (words, g_strdup_printf ("--error=%s/log/stderr", logs));
-  if (!given) { /* a template asks for these itself */
+  g_strv_builder_add (words, "--parsable");
+  launch_add (words, "--job-name=tomodesk-%s", id);
+  launch_add (words, "--chdir=%s", folder);
+  launch_add (words, "--output=%s/log/stdout", logs);
+  launch_add (words, "--error=%s/log/stderr", logs);
+  if (!given) /* a template asks for these itself */
     launch_add_nodes (profile, profile->ranks_per_node, profile->time, words);
-  }
-  launch_add_all (words, profile->scheduler_options);
-  g_ptr_array_add (words, g_build_filename (folder, "run.sh", NULL));
-  g_ptr_array_add (words, NULL);
-  return (char **) g_ptr_array_free (g_steal_pointer (&words), FALSE);
+  g_strv_builder_addv (words, (const char **) profile->scheduler_options);
+  launch_add (words, "%s/run.sh", folder);
+  return g_strv_builder_end (words);
 }
 
 char *
-td_launch_record (const TdClusterProfile *profile, const char *const *words,
-                  const TdLaunchOutput *output)
+td_launch_record (const TdClusterProfile *profile, char **words, const TdLaunchOutput *output)
 {
   g_autoptr (JsonBuilder) builder = json_builder_new ();
 
@@ -322,7 +314,7 @@ td_launch_record (const TdClusterProfile *profile, const char *const *words,
   td_json_add_string (builder, "profile", profile->name);
   td_json_add_string (builder, "kind", td_cluster_kind_name (profile->kind));
   td_json_add_string (builder, "submit_host", profile->host);
-  td_json_add_strings (builder, "scheduler_words", (char **) words);
+  td_json_add_strings (builder, "scheduler_words", words);
   td_json_begin_object (builder, "output");
   td_json_add_string (builder, "here", output->here);
   td_json_add_string (builder, "there", output->there);
@@ -341,15 +333,15 @@ gboolean
 td_launch_check_worker (const TdClusterProfile *profile, GCancellable *cancellable, GError **error)
 {
   const char *const rest[] = { "--version", NULL };
-  g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
   g_autofree char *script
       = g_strdup_printf ("{ :\n%s\n} >&2\n\"$@\"", profile->setup ? profile->setup : "");
   TdShell *shell = td_cluster_profile_shell (profile);
   g_auto (TdShellResult) result = { 0 };
 
-  launch_add_worker (profile, words, rest);
-  g_ptr_array_add (words, NULL);
-  if (!td_shell_run (shell, script, (const char *const *) words->pdata, CHECK_LIMIT_S, &result,
+  launch_add_worker (profile, builder, rest);
+  g_auto (GStrv) words = g_strv_builder_end (builder);
+  if (!td_shell_run (shell, script, (const char *const *) words, CHECK_LIMIT_S, &result,
                      cancellable, error))
     return FALSE;
   if (result.status == NOT_FOUND || result.status == NOT_RUN) {
@@ -449,7 +441,7 @@ launch_probe_line (const TdClusterProfile *profile)
                             "echo the profile names a launcher that is not there: %s >&2\n"
                             "return 1; }\n" PROBE_WRITES,
                             program, program);
-  launcher = launch_join ((const char *const *) profile->launcher);
+  launcher = launch_join (profile->launcher);
   return g_strdup_printf ("each='-ppn 1'\n"
                           "case $(%s --version 2>&1) in\n"
                           "*'Open MPI'*|*OpenRTE*) each='-npernode 1';;\n"
@@ -459,20 +451,21 @@ launch_probe_line (const TdClusterProfile *profile)
                           program, launcher, profile->nodes);
 }
 
-/* Runs @words after the profile's set-up, the jobs' folder being "$root". */
+/* Runs the words of @builder after the profile's set-up, the jobs' folder being "$root". */
 static char *
 launch_run (const TdClusterProfile *profile, const char *what, const char *last_line,
-            GPtrArray *words, GCancellable *cancellable, GError **error)
+            GStrvBuilder *builder, GCancellable *cancellable, GError **error)
 {
   const guint limit_s = g_str_equal (what, BENCHMARK) ? TD_LAUNCH_BENCHMARK_S : TD_LAUNCH_PROBE_S;
   g_autofree char *script = g_strdup_printf ("{ :\n%s\n} >&2\n" TD_CLUSTER_JOBS_ROOT
                                              "shift\numask 077\nmkdir -p -- \"$root\"\n%s",
                                              profile->setup ? profile->setup : "", last_line);
   TdShell *shell = td_cluster_profile_shell (profile);
+  g_auto (GStrv) words = g_strv_builder_end (builder);
   g_auto (TdShellResult) result = { 0 };
 
-  if (!td_shell_run (shell, script, (const char *const *) words->pdata, limit_s, &result,
-                     cancellable, error))
+  if (!td_shell_run (shell, script, (const char *const *) words, limit_s, &result, cancellable,
+                     error))
     return NULL;
   if (result.status == 0)
     return g_steal_pointer (&result.out);
@@ -490,19 +483,16 @@ td_launch_benchmark (const TdClusterProfile *profile, GCancellable *cancellable,
   static const char last_line[]
       = "\"$@\" \"$root\"\nstatus=$?\nrm -rf -- \"$root/" TD_WORKER_BENCHMARK "\"\nreturn $status";
   const char *const rest[] = { "benchmark", device ? "--device" : NULL, device, NULL };
-  g_autoptr (GPtrArray) command
-      = launch_command (profile, td_cluster_profile_ranks (profile), rest);
-  g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
+  g_auto (GStrv) command = launch_command (profile, rest);
+  g_autoptr (GStrvBuilder) words = g_strv_builder_new ();
 
-  g_ptr_array_add (words, g_strdup (profile->jobs_folder ? profile->jobs_folder : ""));
+  g_strv_builder_add (words, profile->jobs_folder ? profile->jobs_folder : "");
   if (profile->kind == TD_CLUSTER_SLURM) {
-    g_ptr_array_add (words, g_strdup ("salloc"));
-    g_ptr_array_add (words, g_strdup ("--quiet"));
+    g_strv_builder_add_many (words, "salloc", "--quiet", NULL);
     launch_add_nodes (profile, profile->ranks_per_node, "20", words);
-    launch_add_all (words, profile->scheduler_options);
+    g_strv_builder_addv (words, (const char **) profile->scheduler_options);
   }
-  launch_add_all (words, (char **) command->pdata);
-  g_ptr_array_add (words, NULL);
+  g_strv_builder_addv (words, (const char **) command);
   return launch_run (profile, BENCHMARK, last_line, words, cancellable, error);
 }
 
@@ -510,29 +500,20 @@ char *
 td_launch_probe (const TdClusterProfile *profile, const char *const *paths,
                  GCancellable *cancellable, GError **error)
 {
-  g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
-  g_autoptr (GPtrArray) rest = g_ptr_array_new ();
+  const char *device = profile->wish.device;
+  const char *const probe[] = { "probe", "--json", device ? "--device" : NULL, device, NULL };
+  g_autoptr (GStrvBuilder) words = g_strv_builder_new ();
 
-  g_ptr_array_add (rest, "probe");
-  g_ptr_array_add (rest, "--json");
-  if (profile->wish.device) {
-    g_ptr_array_add (rest, "--device");
-    g_ptr_array_add (rest, profile->wish.device);
-  }
-  for (guint i = 0; paths[i]; i++) {
-    g_ptr_array_add (rest, "--read");
-    g_ptr_array_add (rest, (gpointer) paths[i]);
-  }
-  g_ptr_array_add (rest, NULL);
-  g_ptr_array_add (words, g_strdup (profile->jobs_folder ? profile->jobs_folder : ""));
+  g_strv_builder_add (words, profile->jobs_folder ? profile->jobs_folder : "");
   if (profile->kind == TD_CLUSTER_SLURM) {
-    g_ptr_array_add (words, g_strdup ("srun"));
+    g_strv_builder_add (words, "srun");
     launch_add_nodes (profile, 1, "5", words);
-    launch_add_all (words, profile->scheduler_options);
+    g_strv_builder_addv (words, (const char **) profile->scheduler_options);
   }
   launch_add_setup (profile, words);
-  launch_add_worker (profile, words, (const char *const *) rest->pdata);
-  g_ptr_array_add (words, NULL);
+  launch_add_worker (profile, words, probe);
+  for (guint i = 0; paths[i]; i++)
+    g_strv_builder_add_many (words, "--read", paths[i], NULL);
   g_autofree char *line = launch_probe_line (profile);
   return launch_run (profile, N_ ("probe"), line, words, cancellable, error);
 }

@@ -24,7 +24,7 @@ typedef struct {
 } TdLaunchOutput;
 
 /* launch.json but for its last members, which the host adds: what runs, and where. */
-char *td_launch_record (const TdClusterProfile *profile, const char *const *words,
+char *td_launch_record (const TdClusterProfile *profile, char **words,
                         const TdLaunchOutput *output);
 
 /* The worker as the profile's host has it: FALSE with @error if it is missing or of another

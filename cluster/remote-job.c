@@ -685,7 +685,7 @@ remote_job_launch (TdRemoteJob *job, GCancellable *cancellable, GError **error)
   g_autofree char *script
       = td_launch_script (job->profile, job->facts.id, job->facts.folder, error);
   g_auto (GStrv) words = td_launch_words (job->profile, job->facts.id, job->facts.folder);
-  g_autofree char *record = td_launch_record (job->profile, (const char *const *) words, &output);
+  g_autofree char *record = td_launch_record (job->profile, words, &output);
 
   return script && remote_job_write (job, "run.sh", script, cancellable, error)
          && remote_job_start (job, record, words, cancellable, error);
