@@ -77,11 +77,8 @@ typedef struct {
 static void
 benchmark_await (MPI_Request *request)
 {
-  int done = 0;
-
   td_mpi_limit_begin (TD_MPI_LIMIT_MEASURE, NULL);
-  while (MPI_Test (request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done)
-    g_usleep (100);
+  td_mpi_await (request, 100, NULL, NULL);
   td_mpi_limit_clear ();
 }
 

@@ -56,20 +56,6 @@ chain_slice_floats (const TdChain *chain)
   return (gsize) chain->spec.ny * chain->spec.nx;
 }
 
-/* @lie: where they lie, one after the other; NULL: they are made. */
-static void
-chain_add_buffers (TdChain *chain, GQueue *queue, guint n, float *lie)
-{
-  for (guint i = 0; i < n; i++) {
-    float *buffer
-        = lie ? lie + i * chain->piece_floats : g_malloc (chain->piece_floats * sizeof (float));
-    if (!lie)
-      g_ptr_array_add (chain->memory, buffer);
-    g_queue_push_tail (queue, buffer);
-  }
-  chain->n_buffers += n;
-}
-
 /* Whether this rank reads what the one before it has, and the next one what this one has. */
 static gboolean
 chain_reads (const TdChain *chain)
@@ -95,11 +81,15 @@ chain_take_memory (TdChain *chain)
   td_node_memory_open (&chain->shared, spec->row, spec->nodes,
                        beside ? chain->window * chain->piece_floats * sizeof (float) : 0);
   if (!td_chain_is_first (chain) && !chain_reads (chain))
-    chain_add_buffers (chain, &chain->to_receive, chain->window, NULL);
+    td_mpi_add_buffers (&chain->to_receive, chain->window, chain->piece_floats, NULL,
+                        chain->memory);
   if (!last && chain_shows (chain))
-    chain_add_buffers (chain, &chain->to_send, chain->window, chain->shared.own);
+    td_mpi_add_buffers (&chain->to_send, chain->window, chain->piece_floats, chain->shared.own,
+                        NULL);
   else if (!last)
-    chain_add_buffers (chain, &chain->to_send, MIN (spec->bands + WAITING, chain->n_pieces), NULL);
+    td_mpi_add_buffers (&chain->to_send, MIN (spec->bands + WAITING, chain->n_pieces),
+                        chain->piece_floats, NULL, chain->memory);
+  chain->n_buffers = chain->to_receive.length + chain->to_send.length;
 }
 
 /* What all ranks must have alike: the most that any wants. A rank whose slabs are larger than the
@@ -111,14 +101,10 @@ chain_agree (TdChain *chain, GCancellable *cancellable, GError **error)
   const guint own[2] = { MIN (spec->bands, spec->ny), MIN (spec->slab_slices, spec->n_slices) };
   guint *all = g_new (guint, 2 * chain->size);
   MPI_Request request;
-  int done = 0;
 
   memcpy (all + 2 * chain->rank, own, sizeof own);
   MPI_Iallgather (MPI_IN_PLACE, 2, MPI_UNSIGNED, all, 2, MPI_UNSIGNED, spec->row, &request);
-  while (td_mpi_check (MPI_Test (&request, &done, MPI_STATUS_IGNORE), error) && !done
-         && !g_cancellable_set_error_if_cancelled (cancellable, error))
-    g_usleep (IDLE_US);
-  if (!done)
+  if (!td_mpi_await (&request, IDLE_US, cancellable, error))
     return FALSE;
   spec->bands = spec->slab_slices = 1;
   for (int i = 0; i < chain->size; i++) {
@@ -316,8 +302,8 @@ part_begin (TdChain *chain, const Part *part, GCancellable *cancellable, GError 
 }
 
 gboolean
-td_chain_begin (TdChain *chain, guint first, guint count, TdRowRange rows, float *slices,
-                GCancellable *cancellable, GError **error)
+td_chain_begin (guint first, guint count, TdRowRange rows, float *slices, GCancellable *cancellable,
+                GError **error, gpointer chain)
 {
   const Part all = { NULL, first, count, rows.first, rows.count, slices };
 
@@ -374,10 +360,10 @@ part_pass (TdChain *chain, const Part *part, GCancellable *cancellable, GError *
 }
 
 gboolean
-td_chain_pass (TdChain *chain, guint first, guint count, TdRowRange rows, const float *slices,
-               GCancellable *cancellable, GError **error)
+td_chain_pass (guint first, guint count, TdRowRange rows, float *slices, GCancellable *cancellable,
+               GError **error, gpointer chain)
 {
-  const Part all = { NULL, first, count, rows.first, rows.count, (float *) slices };
+  const Part all = { NULL, first, count, rows.first, rows.count, slices };
 
   return chain_visit (chain, all, part_pass, cancellable, error);
 }

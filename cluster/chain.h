@@ -38,15 +38,16 @@ guint td_chain_bands (const TdChain *chain);
 /* Host memory that it holds. */
 guint64 td_chain_bytes (const TdChain *chain);
 
-/* The computing side, float [count][ny][nx], of which @rows are meant. Both block, and return FALSE
-   once the cancellable is cancelled. */
+/* The computing side, as TdJobTurn has it, with the chain as @user: float [count][ny][nx], of which
+   @rows are meant. Both block, and return FALSE once the cancellable is cancelled. */
 /* What slices begin with. Those that were passed on already come as 0. Not the first rank's. */
-gboolean td_chain_begin (TdChain *chain, guint first, guint count, TdRowRange rows, float *slices,
-                         GCancellable *cancellable, GError **error);
+gboolean td_chain_begin (guint first, guint count, TdRowRange rows, float *slices,
+                         GCancellable *cancellable, GError **error, gpointer chain);
 /* The slices have this rank's views, and go to the next rank. Each row of pixels comes in the order
-   of the slices; what comes again is left out. The last rank only says that it has them. */
-gboolean td_chain_pass (TdChain *chain, guint first, guint count, TdRowRange rows,
-                        const float *slices, GCancellable *cancellable, GError **error);
+   of the slices; what comes again is left out. The last rank only says that it has them.
+   @slices stay as they are. */
+gboolean td_chain_pass (guint first, guint count, TdRowRange rows, float *slices,
+                        GCancellable *cancellable, GError **error, gpointer chain);
 
 /* The communicating thread's: exchanges until this rank has passed on all. */
 gboolean td_chain_run (TdChain *chain, GCancellable *cancellable, GError **error);

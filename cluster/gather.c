@@ -107,7 +107,6 @@ td_gather_new (const TdGatherSpec *spec, GCancellable *cancellable, GError **err
 {
   TdGather *gather = g_new0 (TdGather, 1);
   MPI_Request request;
-  int done = 0;
 
   gather->spec = *spec;
   MPI_Comm_rank (spec->column, &gather->rank);
@@ -115,16 +114,11 @@ td_gather_new (const TdGatherSpec *spec, GCancellable *cancellable, GError **err
   gather->seen = g_new0 (TdRowRange, gather->size);
   gather->n_chunks = (spec->n_views + spec->chunk - 1) / spec->chunk;
   g_mutex_init (&gather->lock);
-  gboolean ok
-      = td_mpi_check (MPI_Iallgather (&spec->seen, sizeof spec->seen, MPI_BYTE, gather->seen,
-                                      sizeof *gather->seen, MPI_BYTE, spec->column, &request),
-                      error);
-  while (ok && !done) {
-    ok = !g_cancellable_set_error_if_cancelled (cancellable, error)
-         && td_mpi_check (MPI_Test (&request, &done, MPI_STATUS_IGNORE), error);
-    g_usleep (IDLE_US);
-  }
-  if (!ok) /* the memory stays: something may still be on its way into it */
+  /* Without success the memory stays: something may still be on its way into it. */
+  if (!td_mpi_check (MPI_Iallgather (&spec->seen, sizeof spec->seen, MPI_BYTE, gather->seen,
+                                     sizeof *gather->seen, MPI_BYTE, spec->column, &request),
+                     error)
+      || !td_mpi_await (&request, IDLE_US, cancellable, error))
     return NULL;
   guint first = G_MAXUINT, end = 0;
   for (int r = 0; r < gather->size; r++) {

@@ -23,6 +23,28 @@ td_mpi_check (int code, GError **error)
                        text);
 }
 
+gboolean
+td_mpi_await (MPI_Request *request, gulong idle_us, GCancellable *cancellable, GError **error)
+{
+  int done = 0;
+
+  while (td_mpi_check (MPI_Test (request, &done, MPI_STATUS_IGNORE), error) && !done
+         && !g_cancellable_set_error_if_cancelled (cancellable, error))
+    g_usleep (idle_us);
+  return done;
+}
+
+void
+td_mpi_add_buffers (GQueue *queue, guint n, gsize floats, float *lie, GPtrArray *owned)
+{
+  for (guint i = 0; i < n; i++) {
+    float *buffer = lie ? lie + i * floats : g_malloc (floats * sizeof (float));
+    if (!lie)
+      g_ptr_array_add (owned, buffer);
+    g_queue_push_tail (queue, buffer);
+  }
+}
+
 void
 td_mpi_pause (gint64 moved_us, gulong idle_us)
 {

@@ -68,15 +68,11 @@ gboolean
 td_node_memory_meet (const TdNodeMemory *memory, GCancellable *cancellable, GError **error)
 {
   MPI_Request request;
-  int done = 0;
 
   if (memory->node == MPI_COMM_NULL)
     return TRUE;
   MPI_Ibarrier (memory->node, &request);
-  while (td_mpi_check (MPI_Test (&request, &done, MPI_STATUS_IGNORE), error) && !done
-         && !g_cancellable_set_error_if_cancelled (cancellable, error))
-    g_usleep (MEET_US);
-  return done;
+  return td_mpi_await (&request, MEET_US, cancellable, error);
 }
 
 const float *

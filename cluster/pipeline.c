@@ -82,24 +82,11 @@ run_take_slices (guint first, guint count, const float *slices, gpointer user)
   GError *error = NULL;
 
   if ((run->chain
-       && !td_chain_pass (run->chain, first, count, all, slices, run->cancellable, &error))
+       && !td_chain_pass (first, count, all, (float *) slices, run->cancellable, &error,
+                          run->chain))
       || (run_writes (run)
           && !td_reduce_put (run->reduce, first, count, slices, run->cancellable, &error)))
     run_fail (run, error);
-}
-
-static gboolean
-run_begin (guint first, guint count, TdRowRange rows, float *slices, GCancellable *cancellable,
-           GError **error, gpointer user)
-{
-  return td_chain_begin (((Run *) user)->chain, first, count, rows, slices, cancellable, error);
-}
-
-static gboolean
-run_pass (guint first, guint count, TdRowRange rows, float *slices, GCancellable *cancellable,
-          GError **error, gpointer user)
-{
-  return td_chain_pass (((Run *) user)->chain, first, count, rows, slices, cancellable, error);
 }
 
 /* The chain's thread. */
@@ -310,10 +297,10 @@ run_open_chain (Run *run, guint size, GError **error)
   run->chain = td_chain_new (&spec, run->cancellable, error);
   if (!run->chain)
     return FALSE;
-  const TdJobTurns turns = { .begin = td_chain_is_first (run->chain) ? NULL : run_begin,
+  const TdJobTurns turns = { .begin = td_chain_is_first (run->chain) ? NULL : td_chain_begin,
                              .bands = td_chain_bands (run->chain),
-                             .end = td_chain_is_last (run->chain) ? NULL : run_pass,
-                             .user = run };
+                             .end = td_chain_is_last (run->chain) ? NULL : td_chain_pass,
+                             .user = run->chain };
   td_job_set_turns (run->job, &turns);
   run_note_turns (run, size);
   return TRUE;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "reduce.h"
 
-#include <string.h>
-
 #include "compute/device/host.h"
 #include "mpi-util.h"
 #include "node-memory.h"
@@ -121,20 +119,6 @@ reduce_buffer_floats (const TdReduce *reduce)
   return reduce->segment_slices * reduce->spec.slice_floats;
 }
 
-/* @lie: where they lie, one after the other; NULL: they are made. */
-static void
-reduce_add_buffers (TdReduce *reduce, GQueue *queue, guint n, float *lie)
-{
-  for (guint i = 0; i < n; i++) {
-    float *buffer = lie ? lie + i * reduce_buffer_floats (reduce)
-                        : g_malloc (reduce_buffer_floats (reduce) * sizeof (float));
-    if (!lie)
-      g_ptr_array_add (reduce->memory, buffer);
-    g_queue_push_tail (queue, buffer);
-  }
-  reduce->n_buffers += n;
-}
-
 static guint
 reduce_own_segments (const TdReduceSpec *spec, int size)
 {
@@ -181,10 +165,11 @@ td_reduce_new (const TdReduceSpec *spec)
   if (size > 1)
     td_node_memory_open (&reduce->shared, spec->row, spec->nodes,
                          n_own * reduce_buffer_floats (reduce) * sizeof (float));
-  reduce_add_buffers (reduce, &reduce->own, n_own,
-                      reduce->shared.bases ? reduce->shared.own : NULL);
-  reduce_add_buffers (reduce, &reduce->others,
-                      size > 1 ? MIN (OTHER_SEGMENTS, reduce->n_segments) : 0, NULL);
+  td_mpi_add_buffers (&reduce->own, n_own, reduce_buffer_floats (reduce),
+                      reduce->shared.bases ? reduce->shared.own : NULL, reduce->memory);
+  td_mpi_add_buffers (&reduce->others, size > 1 ? MIN (OTHER_SEGMENTS, reduce->n_segments) : 0,
+                      reduce_buffer_floats (reduce), NULL, reduce->memory);
+  reduce->n_buffers = reduce->own.length + reduce->others.length;
   return reduce;
 }
 

@@ -95,15 +95,12 @@ static void
 worker_await (const Worker *worker, MPI_Request *request)
 {
   g_autoptr (GError) error = NULL;
-  int done = 0;
 
-  while (td_mpi_check (MPI_Test (request, &done, MPI_STATUS_IGNORE), &error) && !done) {
-    if (g_cancellable_is_cancelled (worker->cancellable))
-      td_watch_cancelled (worker->watch);
-    g_usleep (500);
-  }
-  if (error)
-    td_watch_fail (worker->watch, error);
+  if (td_mpi_await (request, 500, worker->cancellable, &error))
+    return;
+  if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+    td_watch_cancelled (worker->watch);
+  td_watch_fail (worker->watch, error);
 }
 
 static void

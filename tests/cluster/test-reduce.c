@@ -165,7 +165,7 @@ chain_add (const Passing *passing, guint first, guint count, TdRowRange band)
   g_autoptr (GError) error = NULL;
 
   if (rank > 0)
-    td_chain_begin (passing->chain, first, count, band, slab, NULL, &error);
+    td_chain_begin (first, count, band, slab, NULL, &error, passing->chain);
   g_assert_no_error (error);
   for (guint k = 0; k < count; k++)
     for (guint i = band.first * NX; i < (band.first + band.count) * NX; i++) {
@@ -173,7 +173,7 @@ chain_add (const Passing *passing, guint first, guint count, TdRowRange band)
       if (last && passing->sums[(first + k) * slice + i] == 0)
         passing->sums[(first + k) * slice + i] = slab[k * slice + i];
     }
-  td_chain_pass (passing->chain, first, count, band, slab, NULL, &error);
+  td_chain_pass (first, count, band, slab, NULL, &error, passing->chain);
   g_assert_no_error (error);
 }
 
