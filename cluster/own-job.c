@@ -19,6 +19,9 @@
 #include "compute/methods/methods.h"
 #include "compute/recipe/json.h"
 #include "dataset/json-walk.h"
+#include "dataset/message.h"
+#include "dataset/number.h"
+#include "dataset/output.h"
 #include "dataset/text-file.h"
 #include "dataset/tiff-save.h"
 #include "arrivals.h"
@@ -26,9 +29,49 @@
 #include "events.h"
 #include "job-file.h"
 #include "worker.h"
-#include "dataset/message.h"
-#include "dataset/number.h"
-#include "dataset/output.h"
+
+#define LOOK_MS 200                  /* at the flags */
+#define TURN_US (G_USEC_PER_SEC / 5) /* a look at whose turn it is */
+#define TELL_LOOKS 2                 /* progress is told after so many looks */
+#define WATCH_US (G_USEC_PER_SEC / 2)
+#define MOST_RECALLED_BYTES (64 << 20)
+/* Slices to look at before the volume is there: so often, and so much of the disk. */
+#define SLICE_US (G_USEC_PER_SEC / 2)
+#define SLICES_BYTES ((guint64) 512 << 20)
+#define SLICES "slices"
+/* Who waited for less has not gone away. */
+#define NOTIFY_US (20 * G_USEC_PER_SEC)
+#define NOTIFY_LIMIT_MS 2000
+#define GIVES_WAY 10 /* nice; threads of the window that compute have 5 */
+
+typedef struct {
+  const char *folder;
+  TdJobFile file;
+  TdEvents *events;
+  GCancellable *cancellable;
+  GMainLoop *loop;
+  TdEngine *engine;
+  TdScan *scan;
+  TdPlan *plan;
+  GMutex lock; /* job, and the batch's numbers: the main thread looks */
+  TdJob *job;
+  GError *error;
+  guint looks;
+  gint64 began_us;
+  const char *stage;
+  gboolean from_outside; /* a signal came without the flag "cancel" */
+
+  /* Of a batch. */
+  guint index, n_rows, n_ended, n_failed, n_timed; /* n_rows 0: nobody knows */
+  double timed_s;
+  GHashTable *recalled; /* path → TdBatchRow: as an earlier run wrote it */
+  gboolean started;
+
+  /* The job's writing thread alone uses these. */
+  gint64 shown_us;
+  guint shown_passes[3]; /* whose estimates are there, the oldest first; 0: none */
+  guint64 shown_bytes;
+} OwnJob;
 
 /* ── Turns ── */
 
@@ -41,10 +84,6 @@
  * other begins. In a job's folder lie "waiting", locked while the job waits, and "place", a number
  * for the order. A job without the number has place 0. Of equal places the older id goes first.
  */
-/* What a job that waits is told now and then: how many go before it, and whether all pause. */
-typedef void (*OwnTurnWaits) (guint ahead, gboolean paused, gpointer user);
-
-#define LOOK_US (G_USEC_PER_SEC / 5)
 
 /* The file, locked by this process; -1 with errno. @how: LOCK_NB for EWOULDBLOCK if another has the
    lock, or 0 to wait for it. */
@@ -107,13 +146,22 @@ own_turn_ahead (const char *root, const char *folder)
   return ahead;
 }
 
-/* Waits until it is the turn of the job in @folder: "turn", locked, until it is closed. -1 with
-   @error: cancelled, or the folder cannot be written. @waits: called once a change, from the
-   calling thread. */
-static int
-own_turn_take (const char *folder, OwnTurnWaits waits, gpointer user, GCancellable *cancellable,
-               GError **error)
+static void
+own_turn_tell (OwnJob *self, guint ahead, gboolean paused)
 {
+  JsonBuilder *builder = td_events_begin (self->events, "queue");
+
+  td_json_add_integer (builder, "ahead", ahead);
+  td_json_add_boolean (builder, "paused", paused);
+  td_events_end (self->events);
+}
+
+/* Waits until it is the job's turn: "turn", locked, until it is closed. -1 with @error: cancelled,
+   or the folder cannot be written. */
+static int
+own_turn_take (OwnJob *self, GError **error)
+{
+  const char *folder = self->folder;
   g_autofree char *root = g_path_get_dirname (folder);
   g_autofree char *turn = g_build_filename (root, "turn", NULL);
   g_autofree char *pause = g_build_filename (root, "pause", NULL);
@@ -127,7 +175,7 @@ own_turn_take (const char *folder, OwnTurnWaits waits, gpointer user, GCancellab
     td_output_set_error (error, waiting, errno);
     return -1;
   }
-  while (file < 0 && !g_cancellable_set_error_if_cancelled (cancellable, error)) {
+  while (file < 0 && !g_cancellable_set_error_if_cancelled (self->cancellable, error)) {
     const gboolean paused = g_file_test (pause, G_FILE_TEST_EXISTS);
     const guint ahead = own_turn_ahead (root, folder);
 
@@ -144,56 +192,14 @@ own_turn_take (const char *folder, OwnTurnWaits waits, gpointer user, GCancellab
     if (file >= 0)
       break;
     if (told != 2 * ahead + paused)
-      waits (ahead, paused, user);
+      own_turn_tell (self, ahead, paused);
     told = 2 * ahead + paused;
-    g_usleep (LOOK_US);
+    g_usleep (TURN_US);
   }
   g_unlink (waiting);
   close (own);
   return file;
 }
-
-#define LOOK_MS 200  /* at the flags */
-#define TELL_LOOKS 2 /* progress is told after so many looks */
-#define WATCH_US (G_USEC_PER_SEC / 2)
-#define MOST_RECALLED_BYTES (64 << 20)
-/* Slices to look at before the volume is there: so often, and so much of the disk. */
-#define SLICE_US (G_USEC_PER_SEC / 2)
-#define SLICES_BYTES ((guint64) 512 << 20)
-#define SLICES "slices"
-/* Who waited for less has not gone away. */
-#define NOTIFY_US (20 * G_USEC_PER_SEC)
-#define NOTIFY_LIMIT_MS 2000
-#define GIVES_WAY 10 /* nice; threads of the window that compute have 5 */
-
-typedef struct {
-  const char *folder;
-  TdJobFile file;
-  TdEvents *events;
-  GCancellable *cancellable;
-  GMainLoop *loop;
-  TdEngine *engine;
-  TdScan *scan;
-  TdPlan *plan;
-  GMutex lock; /* job, and the batch's numbers: the main thread looks */
-  TdJob *job;
-  GError *error;
-  guint looks;
-  gint64 began_us;
-  const char *stage;
-  gboolean from_outside; /* a signal came without the flag "cancel" */
-
-  /* Of a batch. */
-  guint index, n_rows, n_ended, n_failed, n_timed; /* n_rows 0: nobody knows */
-  double timed_s;
-  GHashTable *recalled; /* path → TdBatchRow: as an earlier run wrote it */
-  gboolean started;
-
-  /* The job's writing thread alone uses these. */
-  gint64 shown_us;
-  guint shown_passes[3]; /* whose estimates are there, the oldest first; 0: none */
-  guint64 shown_bytes;
-} OwnJob;
 
 /* ── Telling ── */
 
@@ -471,17 +477,6 @@ own_job_give_way (void)
   close (file);
 }
 
-static void
-own_job_on_wait (guint ahead, gboolean paused, gpointer user)
-{
-  OwnJob *self = user;
-  JsonBuilder *builder = td_events_begin (self->events, "queue");
-
-  td_json_add_integer (builder, "ahead", ahead);
-  td_json_add_boolean (builder, "paused", paused);
-  td_events_end (self->events);
-}
-
 static gboolean
 own_job_plan (OwnJob *self, GError **error)
 {
@@ -519,7 +514,7 @@ own_job_carry_out (OwnJob *self, GError **error)
 static gboolean
 own_job_run (OwnJob *self, GError **error)
 {
-  const int turn = own_turn_take (self->folder, own_job_on_wait, self, self->cancellable, error);
+  const int turn = own_turn_take (self, error);
   const gboolean ok = turn >= 0 && own_job_plan (self, error) && own_job_carry_out (self, error);
 
   if (turn >= 0)
@@ -621,7 +616,7 @@ own_batch_do (OwnJob *self, const TdScanOptions *options, TdBatchRow *row, guint
   g_autoptr (GError) reason = NULL;
 
   self->stage = N_ ("waiting");
-  const int turn = own_turn_take (self->folder, own_job_on_wait, self, self->cancellable, error);
+  const int turn = own_turn_take (self, error);
   if (turn < 0)
     return FALSE;
   own_batch_tell_start (self);

@@ -656,16 +656,15 @@ static gboolean
 remote_job_start (TdRemoteJob *job, const char *record, char **scheduler_words,
                   GCancellable *cancellable, GError **error)
 {
-  g_autoptr (GPtrArray) words = g_ptr_array_new ();
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
   g_auto (TdShellResult) result = { 0 };
 
-  g_ptr_array_add (words, job->facts.folder);
-  g_ptr_array_add (words, (gpointer) record);
-  for (guint i = 0; scheduler_words && scheduler_words[i]; i++)
-    g_ptr_array_add (words, scheduler_words[i]);
-  g_ptr_array_add (words, NULL);
+  g_strv_builder_add_many (builder, job->facts.folder, record, NULL);
+  if (scheduler_words)
+    g_strv_builder_addv (builder, (const char **) scheduler_words);
+  g_auto (GStrv) words = g_strv_builder_end (builder);
   if (!td_shell_run (job->shell, scheduler_words ? start_by_scheduler : start_here,
-                     (const char *const *) words->pdata, LOOK_LIMIT_S, &result, cancellable, error))
+                     (const char *const *) words, LOOK_LIMIT_S, &result, cancellable, error))
     return FALSE;
   if (result.status == 0)
     return TRUE;
@@ -835,7 +834,7 @@ static const char look_script[] = PROCESSES
     "return 0";
 
 typedef struct {
-  gboolean missing, cancel, fetched;
+  gint64 missing, cancel, fetched; /* 0 or 1 */
   gint64 alive, size;
   gint64 clock;    /* of who writes the times of files; the host's, where that is not known */
   gint64 files;    /* the time of a file that was made just now; 0: none was */
@@ -846,63 +845,53 @@ typedef struct {
   char **ranks; /* that have begun, as TD_WORKER_RANKS says; NULL: none */
 } Look;
 
+#define PLACE(member) G_STRUCT_OFFSET (Look, member)
+/* What the script names these. */
+static const struct {
+  const char *name;
+  gsize place;
+} look_numbers[] = {
+  { "missing", PLACE (missing) }, { "cancel", PLACE (cancel) },
+  { "fetched", PLACE (fetched) }, { "alive", PLACE (alive) },
+  { "size", PLACE (size) },       { "clock", PLACE (clock) },
+  { ".look", PLACE (files) },     { "log/stdout", PLACE (launched) },
+  { "events.jsonl", PLACE (written) },
+}, look_texts[] = {
+  { "boot", PLACE (boot) },     { "host", PLACE (host) },
+  { "status", PLACE (status) }, { "job", PLACE (job) },
+  { "launch", PLACE (launch) }, { "stderr", PLACE (error) },
+  { "events", PLACE (events) },
+};
+
 static void
 remote_look_clear (Look *look)
 {
-  g_free (look->boot);
-  g_free (look->host);
-  g_free (look->status);
-  g_free (look->job);
-  g_free (look->launch);
-  g_free (look->error);
-  g_free (look->events);
+  for (guint i = 0; i < G_N_ELEMENTS (look_texts); i++)
+    g_free (G_STRUCT_MEMBER (char *, look, look_texts[i].place));
   g_strfreev (look->ranks);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Look, remote_look_clear)
 
 static void
-remote_look_take_file (Look *look, const char *name, const char *bytes, gsize n)
+remote_look_take_text (Look *look, const char *name, const char *bytes, gsize n)
 {
-  char **to = g_str_equal (name, "job")      ? &look->job
-              : g_str_equal (name, "launch") ? &look->launch
-              : g_str_equal (name, "stderr") ? &look->error
-                                             : &look->events;
-
-  g_free (*to);
-  *to = g_strndup (bytes, n);
+  for (guint i = 0; i < G_N_ELEMENTS (look_texts); i++)
+    if (g_str_equal (name, look_texts[i].name)) {
+      char **text = &G_STRUCT_MEMBER (char *, look, look_texts[i].place);
+      g_free (*text);
+      *text = g_strndup (bytes, n);
+    }
 }
 
 static void
 remote_look_take_line (Look *look, const char *name, const char *value)
 {
-  const gint64 number = g_ascii_strtoll (value, NULL, 10);
-
-  if (g_str_equal (name, "missing"))
-    look->missing = TRUE;
-  else if (g_str_equal (name, "cancel"))
-    look->cancel = TRUE;
-  else if (g_str_equal (name, "fetched"))
-    look->fetched = TRUE;
-  else if (g_str_equal (name, "alive"))
-    look->alive = number;
-  else if (g_str_equal (name, "size"))
-    look->size = number;
-  else if (g_str_equal (name, "clock"))
-    look->clock = number;
-  else if (g_str_equal (name, ".look"))
-    look->files = number;
-  else if (g_str_equal (name, "log/stdout"))
-    look->launched = number;
-  else if (g_str_equal (name, "events.jsonl"))
-    look->written = number;
-  else if (g_str_equal (name, "rank"))
+  for (guint i = 0; i < G_N_ELEMENTS (look_numbers); i++)
+    if (g_str_equal (name, look_numbers[i].name))
+      G_STRUCT_MEMBER (gint64, look, look_numbers[i].place) = g_ascii_strtoll (value, NULL, 10);
+  if (g_str_equal (name, "rank"))
     remote_append (&look->ranks, value);
-  else if (g_str_equal (name, "boot") && !look->boot)
-    look->boot = g_strdup (value);
-  else if (g_str_equal (name, "host") && !look->host)
-    look->host = g_strdup (value);
-  else if (g_str_equal (name, "status") && !look->status)
-    look->status = g_strdup (value);
+  remote_look_take_text (look, name, value, strlen (value));
 }
 
 static void
@@ -919,7 +908,7 @@ remote_look_parse (Look *look, const char *text, gsize n)
     if (g_strv_length (words) == 3 && g_str_equal (words[0], "file")) {
       const gint64 bytes = g_ascii_strtoll (words[2], NULL, 10);
       const gsize taken = (gsize) CLAMP (bytes, 0, end - at);
-      remote_look_take_file (look, words[1], at, taken);
+      remote_look_take_text (look, words[1], at, taken);
       at += taken;
     } else if (g_strv_length (words) >= 2) {
       remote_look_take_line (look, words[0], words[1]);
@@ -1609,7 +1598,7 @@ remote_job_look_once (TdRemoteJob *job, gboolean again, gboolean *settled,
       return FALSE;
     if (look.job)
       remote_job_take_file (job, look.job);
-    remote_job_set_fetched (job, look.fetched);
+    remote_job_set_fetched (job, look.fetched != 0);
     const gboolean knew = job->launched.known;
     if (look.launch)
       remote_job_take_launch (job, look.launch);

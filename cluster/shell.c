@@ -70,27 +70,22 @@ shell_socket_path (const char *key)
 }
 
 static void
-shell_add_ssh_words (const TdShell *shell, GPtrArray *words)
+shell_add_ssh_words (const TdShell *shell, GStrvBuilder *words)
 {
   static const char *const options[]
       = { "BatchMode=yes", "ConnectTimeout=8", "ServerAliveInterval=3", "ServerAliveCountMax=2",
           /* Of the user's configuration what is for a terminal: a command of its own, and ports. */
           "RemoteCommand=none", "ClearAllForwardings=yes" };
 
-  g_ptr_array_add (words, g_strdup ("ssh"));
-  if (shell->config) {
-    g_ptr_array_add (words, g_strdup ("-F"));
-    g_ptr_array_add (words, g_strdup (shell->config));
-  }
-  g_ptr_array_add (words, g_strdup ("-T"));
-  for (guint i = 0; i < G_N_ELEMENTS (options); i++) {
-    g_ptr_array_add (words, g_strdup ("-o"));
-    g_ptr_array_add (words, g_strdup (options[i]));
-  }
+  g_strv_builder_add (words, "ssh");
+  if (shell->config)
+    g_strv_builder_add_many (words, "-F", shell->config, NULL);
+  g_strv_builder_add (words, "-T");
+  for (guint i = 0; i < G_N_ELEMENTS (options); i++)
+    g_strv_builder_add_many (words, "-o", options[i], NULL);
   if (shell->socket) {
-    g_ptr_array_add (words, g_strdup ("-oControlMaster=auto"));
-    g_ptr_array_add (words, g_strdup ("-oControlPersist=60"));
-    g_ptr_array_add (words, g_strdup_printf ("-oControlPath=%s", shell->socket));
+    g_autofree char *path = g_strdup_printf ("-oControlPath=%s", shell->socket);
+    g_strv_builder_add_many (words, "-oControlMaster=auto", "-oControlPersist=60", path, NULL);
   }
 }
 
@@ -210,20 +205,17 @@ shell_input (const TdShell *shell, const char *script, const char *const *words)
 }
 
 /* A shell that reads its script, here or there. */
-static GPtrArray *
+static char **
 shell_command (const TdShell *shell)
 {
-  GPtrArray *words = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GStrvBuilder) words = g_strv_builder_new ();
 
   if (shell->host) {
     shell_add_ssh_words (shell, words);
-    g_ptr_array_add (words, g_strdup ("--"));
-    g_ptr_array_add (words, g_strdup (shell->host));
+    g_strv_builder_add_many (words, "--", shell->host, NULL);
   }
-  g_ptr_array_add (words, g_strdup ("sh"));
-  g_ptr_array_add (words, g_strdup ("-s"));
-  g_ptr_array_add (words, NULL);
-  return words;
+  g_strv_builder_add_many (words, "sh", "-s", NULL);
+  return g_strv_builder_end (words);
 }
 
 /* A file without a name that holds @text. -1: there is no memory for it. */
@@ -415,8 +407,8 @@ static gboolean
 shell_run_alone (TdShell *shell, const char *input, guint limit_s, TdShellResult *result,
                  GCancellable *cancellable, GError **error)
 {
-  g_autoptr (GPtrArray) argv = shell_command (shell);
-  Running running = { .words = (char **) argv->pdata, .input = input, .limit_s = limit_s };
+  g_auto (GStrv) argv = shell_command (shell);
+  Running running = { .words = argv, .input = input, .limit_s = limit_s };
 
   if (!shell_spawn (shell, &running, result, cancellable, error)) {
     td_shell_result_clear (result);
@@ -561,7 +553,7 @@ shell_session_begin (TdShell *shell, Exchange *exchange, GError **error)
         "trap '[ \"$tomodesk_said\" = /dev/null ] || rm -f \"$tomodesk_said\"' EXIT\n"
         "trap 'exit 1' HUP TERM INT\n"
         "printf '\\n" MARK " ready\\n'\n";
-  g_autoptr (GPtrArray) argv = shell_command (shell);
+  g_auto (GStrv) argv = shell_command (shell);
   g_autoptr (GSubprocessLauncher) launcher = g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_NONE);
   g_autoptr (GError) problem = NULL;
   int ends[2];
@@ -573,12 +565,10 @@ shell_session_begin (TdShell *shell, Exchange *exchange, GError **error)
   g_subprocess_launcher_take_stdin_fd (launcher, ends[1]);
   g_subprocess_launcher_take_stdout_fd (launcher, fcntl (ends[1], F_DUPFD_CLOEXEC, 3));
   g_subprocess_launcher_take_stderr_fd (launcher, fcntl (shell->complaints, F_DUPFD_CLOEXEC, 3));
-  shell->session
-      = g_subprocess_launcher_spawnv (launcher, (const char *const *) argv->pdata, &problem);
+  shell->session = g_subprocess_launcher_spawnv (launcher, (const char *const *) argv, &problem);
   g_subprocess_launcher_close (launcher);
   if (!shell->session) {
-    td_set_error (error, TD_ERROR_IO, "%s cannot be run: %s", (char *) argv->pdata[0],
-                  problem->message);
+    td_set_error (error, TD_ERROR_IO, "%s cannot be run: %s", argv[0], problem->message);
     close (ends[0]);
     close (shell->complaints);
     return FALSE;
@@ -672,20 +662,19 @@ td_shell_do (TdShell *shell, const char *script, const char *const *words, char 
 static char *
 shell_rsync_command (const TdShell *shell)
 {
-  g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
-  GString *text = g_string_new (NULL);
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
 
-  shell_add_ssh_words (shell, words);
-  for (guint i = 0; i < words->len; i++)
-    g_string_append_printf (text, "%s'%s'", i ? " " : "", (const char *) words->pdata[i]);
-  return g_string_free (text, FALSE);
+  shell_add_ssh_words (shell, builder);
+  g_auto (GStrv) words = g_strv_builder_end (builder);
+  g_autofree char *text = g_strjoinv ("' '", words);
+  return g_strconcat ("'", text, "'", NULL);
 }
 
 gboolean
 td_shell_copy (TdShell *shell, const char *const *from, const char *to, const TdShellCopy *copy,
                GCancellable *cancellable, GError **error)
 {
-  g_autoptr (GPtrArray) argv = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GStrvBuilder) words = g_strv_builder_new ();
   g_auto (TdShellResult) result = { 0 };
   g_autofree char *command = shell->host ? shell_rsync_command (shell) : NULL;
   Running running
@@ -701,17 +690,14 @@ td_shell_copy (TdShell *shell, const char *const *from, const char *to, const Td
       = { "rsync",        "-as",       "--inplace", "--no-inc-recursive", "--info=progress2",
           "--copy-links", "--relative" }; /* the last two: to the host */
   for (guint i = 0; i < G_N_ELEMENTS (options) - (copy->relative ? 0 : 2); i++)
-    g_ptr_array_add (argv, g_strdup (options[i]));
-  if (command) {
-    g_ptr_array_add (argv, g_strdup ("-e"));
-    g_ptr_array_add (argv, g_strdup (command));
-  }
-  g_ptr_array_add (argv, g_strdup ("--"));
-  for (guint i = 0; from[i]; i++)
-    g_ptr_array_add (argv, g_strdup (from[i]));
-  g_ptr_array_add (argv, g_strdup (to));
-  g_ptr_array_add (argv, NULL);
-  running.words = (char **) argv->pdata;
+    g_strv_builder_add (words, options[i]);
+  if (command)
+    g_strv_builder_add_many (words, "-e", command, NULL);
+  g_strv_builder_add (words, "--");
+  g_strv_builder_addv (words, (const char **) from);
+  g_strv_builder_add (words, to);
+  g_auto (GStrv) argv = g_strv_builder_end (words);
+  running.words = argv;
   if (!shell_spawn (shell, &running, &result, cancellable, error))
     return FALSE;
   g_clear_pointer (&running.out, g_bytes_unref);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "slurm.h"
 
-#include "dataset/message.h"
-
 #define SQUEUE_US (15 * G_USEC_PER_SEC)
 #define FIRST_S 4 /* until a job that squeue does not list is looked up again */
 #define LIMIT_S 30
@@ -56,17 +54,15 @@ static TdSlurmPhase
 slurm_phase (const char *state)
 {
   static const char *const waiting[]
-      = { "PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD" };
-  static const char *const running[] = { "RUNNING",   "CONFIGURING", "COMPLETING", "SUSPENDED",
-                                         "STAGE_OUT", "SIGNALING",   "STOPPED",    "RESIZING" };
+      = { "PENDING",       "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT",
+          "RESV_DEL_HOLD", NULL };
+  static const char *const running[]
+      = { "RUNNING",   "CONFIGURING", "COMPLETING", "SUSPENDED", "STAGE_OUT",
+          "SIGNALING", "STOPPED",     "RESIZING",   NULL };
 
-  for (guint i = 0; i < G_N_ELEMENTS (waiting); i++)
-    if (g_str_equal (state, waiting[i]))
-      return TD_SLURM_PENDING;
-  for (guint i = 0; i < G_N_ELEMENTS (running); i++)
-    if (g_str_equal (state, running[i]))
-      return TD_SLURM_RUNNING;
-  return TD_SLURM_ENDED;
+  return g_strv_contains (waiting, state)   ? TD_SLURM_PENDING
+         : g_strv_contains (running, state) ? TD_SLURM_RUNNING
+                                            : TD_SLURM_ENDED;
 }
 
 /* Lines "ID|STATE|REASON", and of a job that was asked about alone "|RESTARTS". */
