@@ -47,21 +47,31 @@ td_job_file_init (TdJobFile *job)
   td_recipe_init (&job->recipe);
 }
 
+#define PLACE(member) G_STRUCT_OFFSET (TdJobFile, member)
+/* Where the file has each text. */
+static const struct {
+  const char *path;
+  gsize place;
+} job_texts[] = {
+  { "id", PLACE (id) },
+  { "title", PLACE (title) },
+  { "program", PLACE (program) },
+  { "scan/path", PLACE (scan_path) },
+  { "scan/hash", PLACE (scan_hash) },
+  { "batch/watch", PLACE (batch.watch) },
+  { "output/path", PLACE (output) },
+  { "cluster/device", PLACE (cluster.device) },
+  { "profile", PLACE (profile) },
+  { "submitted", PLACE (submitted) },
+};
+
 void
 td_job_file_clear (TdJobFile *job)
 {
-  g_free (job->id);
-  g_free (job->title);
-  g_free (job->program);
-  g_free (job->scan_path);
+  for (guint i = 0; i < G_N_ELEMENTS (job_texts); i++)
+    g_free (G_STRUCT_MEMBER (char *, job, job_texts[i].place));
   g_strfreev (job->batch.scans);
-  g_free (job->batch.watch);
   g_strfreev (job->scan_settings);
-  g_free (job->scan_hash);
-  g_free (job->output);
-  g_free (job->cluster.device);
-  g_free (job->profile);
-  g_free (job->submitted);
   td_job_file_init (job);
 }
 
@@ -210,7 +220,6 @@ job_file_read_batch (TdJobFile *job, JsonNode *root, const char *path, GError **
 
   if (!td_json_at (root, "batch"))
     return TRUE;
-  job->batch.watch = g_strdup (td_json_string (root, "batch/watch"));
   job->batch.settle_s = settle_s >= 0 && settle_s < 1e6 ? settle_s : 0;
   if (job->batch.watch)
     return TRUE;
@@ -230,7 +239,6 @@ job_file_read_cluster (TdClusterWish *wish, JsonNode *root, const char *path, GE
   wish->rows = td_json_count (root, "cluster/rows");
   wish->columns = td_json_count (root, "cluster/columns");
   wish->ordered = td_json_true (root, "cluster/ordered");
-  wish->device = g_strdup (td_json_string (root, "cluster/device"));
   wish->memory_bytes = memory > 0 && memory < 1e18 ? (guint64) memory : 0;
   wish->view_slice = slice >= 0 && slice < G_MAXINT ? (gint) slice : -1;
   return TRUE;
@@ -247,12 +255,6 @@ job_file_read_recipe (TdJobFile *job, JsonNode *root, const char *path, GError *
   return td_recipe_from_json (&job->recipe, text, error);
 }
 
-static char *
-job_file_copy (JsonNode *root, const char *member)
-{
-  return g_strdup (td_json_string (root, member));
-}
-
 gboolean
 td_job_file_load (TdJobFile *job, const char *folder, GError **error)
 {
@@ -262,15 +264,10 @@ td_job_file_load (TdJobFile *job, const char *folder, GError **error)
   td_job_file_init (job);
   if (!root || !job_file_check_version (root, path, error))
     return FALSE;
-  job->id = job_file_copy (root, "id");
-  job->title = job_file_copy (root, "title");
-  job->program = job_file_copy (root, "program");
-  job->scan_path = job_file_copy (root, "scan/path");
-  job->scan_hash = job_file_copy (root, "scan/hash");
-  job->output = job_file_copy (root, "output/path");
+  for (guint i = 0; i < G_N_ELEMENTS (job_texts); i++)
+    G_STRUCT_MEMBER (char *, job, job_texts[i].place)
+        = g_strdup (td_json_string (root, job_texts[i].path));
   job->overwrite = td_json_true (root, "output/overwrite");
-  job->profile = job_file_copy (root, "profile");
-  job->submitted = job_file_copy (root, "submitted");
   const char *lacks = !job->id || strpbrk (job->id, "/\n")                ? "id"
                       : !job->scan_path && !td_json_at (root, "batch")    ? "scan/path"
                       : !job->output || !g_path_is_absolute (job->output) ? "output/path"

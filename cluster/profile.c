@@ -347,18 +347,16 @@ profile_fill (const Source *source, TdClusterProfile *profile, GError **error)
 static void
 profile_complete (TdClusterProfile *profile)
 {
-  static const char *const empty[] = { NULL };
-  static const char *const srun[] = { "srun", NULL };
-  static const char *const mpirun[] = { "mpirun", NULL };
   char ***const lists[] = { &profile->container, &profile->scheduler_options, &profile->map };
 
   for (guint i = 0; i < G_N_ELEMENTS (lists); i++)
     if (!*lists[i])
-      *lists[i] = g_strdupv ((char **) empty);
+      *lists[i] = g_new0 (char *, 1);
   if (!profile->launcher)
-    profile->launcher = g_strdupv ((char **) (profile->kind == TD_CLUSTER_SLURM  ? srun
-                                              : profile->kind == TD_CLUSTER_HERE ? empty
-                                                                                 : mpirun));
+    profile->launcher = g_strsplit (profile->kind == TD_CLUSTER_SLURM  ? "srun"
+                                    : profile->kind == TD_CLUSTER_HERE ? ""
+                                                                       : "mpirun",
+                                    " ", -1);
   if (!profile->worker) {
     const char *name = profile->kind == TD_CLUSTER_HERE ? OWN_WORKER : WORKER;
     /* Here the worker lies beside this program; elsewhere the search path has it. */
