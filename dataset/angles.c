@@ -126,18 +126,15 @@ drop_counting_column (GArray *entries, guint n_lines)
 }
 
 static char **
-angles_split_words (char *line, guint *n)
+angles_split_words (const char *line)
 {
-  GPtrArray *words = g_ptr_array_new ();
+  g_autoptr (GStrvBuilder) words = g_strv_builder_new ();
+  g_auto (GStrv) raw = g_strsplit_set (line, " ,;\t\r", -1);
 
-  g_strdelimit (line, ",;\t\r", ' ');
-  g_auto (GStrv) raw = g_strsplit (line, " ", -1);
   for (guint i = 0; raw[i]; i++)
     if (raw[i][0])
-      g_ptr_array_add (words, g_strdup (raw[i]));
-  *n = words->len;
-  g_ptr_array_add (words, NULL);
-  return (char **) g_ptr_array_free (words, FALSE);
+      g_strv_builder_add (words, raw[i]);
+  return g_strv_builder_end (words);
 }
 
 /* The unit that a heading states, in degrees: by the first word that is one, so that neither a
@@ -292,18 +289,17 @@ parse_text (const char *path, char *text, GArray *entries, Commas *commas, GErro
 
   angles_take_labelled (lines, entries);
   for (guint i = 0; lines[i] && (entries->len == 0 || n_lines > 0); i++) {
-    g_auto (GStrv) words = NULL;
-    gboolean comment = strchr ("#%!", *g_strchug (lines[i])) && lines[i][0];
+    const char *line = g_strchug (lines[i]);
+    const gboolean comment = *line && strchr ("#%!", *line);
+    g_auto (GStrv) words = comment ? NULL : angles_split_words (line);
+    const guint n = comment ? 0 : g_strv_length (words);
     gboolean heading;
-    guint n;
 
     if (comment && entries->len == 0)
-      columns_look (&columns, lines[i]);
+      columns_look (&columns, line);
     if (comment && entries->len == 0 && unit == 0)
-      unit = unit_of_heading (lines[i]);
-    g_autofree char *line = comment ? NULL : g_strdup (lines[i]);
-    words = comment ? NULL : angles_split_words (lines[i], &n);
-    if (comment || n == 0)
+      unit = unit_of_heading (line);
+    if (n == 0)
       continue;
     heading
         = entries->len == 0 && n_lines == 0 && is_word (words[0]) && (n == 1 || is_word (words[1]));

@@ -4,6 +4,7 @@
 
 #include "error.h"
 #include "geometry-file.h"
+#include "geometry-matrix.h"
 #include "ini-text.h"
 #include "number.h"
 #include "scan-private.h"
@@ -221,8 +222,7 @@ geometry_nikon_take_views (TdGeometryFile *file, const Setup *setup)
   const double z[3] = { sin (r), sin (t) * cos (r), cos (t) * cos (r) };
   const double along = sqrt (1 - z[1] * z[1]);
   const double y[3] = { -z[0] * z[1] / along, along, -z[2] * z[1] / along };
-  const double x[3]
-      = { y[1] * z[2] - y[2] * z[1], y[2] * z[0] - y[0] * z[2], y[0] * z[1] - y[1] * z[0] };
+  double x[3];
   const double origin[3] = { -setup->offset, setup->sod, 0 };
   const double still[4][3] = {
     { -origin[0], -origin[1], -origin[2] },
@@ -231,6 +231,7 @@ geometry_nikon_take_views (TdGeometryFile *file, const Setup *setup)
     { 0, 0, -setup->pixel[1] },
   };
 
+  td_cross3 (y, z, x);
   file->kind = TD_VIEWS_VECTORS;
   file->n_views = file->n_angles;
   file->views = g_new (double, 12 * (gsize) file->n_views);
@@ -238,14 +239,12 @@ geometry_nikon_take_views (TdGeometryFile *file, const Setup *setup)
     const double c = cos (file->angles_rad[view]), s = sin (file->angles_rad[view]);
 
     for (guint i = 0; i < 4; i++) {
-      const double *p = still[i];
-      const double px = p[0] * x[0] + p[1] * x[1] + p[2] * x[2];
-      const double py = p[0] * y[0] + p[1] * y[1] + p[2] * y[2];
+      const double px = td_dot3 (still[i], x), py = td_dot3 (still[i], y);
       double *out = file->views + 12 * (gsize) view + 3 * i;
 
       out[0] = c * px - s * py;
       out[1] = s * px + c * py;
-      out[2] = p[0] * z[0] + p[1] * z[1] + p[2] * z[2];
+      out[2] = td_dot3 (still[i], z);
     }
   }
   file->geometry.source_axis_mm = setup->sod;

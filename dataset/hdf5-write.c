@@ -138,22 +138,10 @@ text_type (gsize length)
   return type;
 }
 
-gboolean
-td_h5_add_string (hid_t group, const char *name, const char *text)
-{
-  TD_H5_GUARD;
-  g_auto (TdH5Id) type = text_type (MAX (strlen (text), 1));
-  g_auto (TdH5Id) space = H5Screate (H5S_SCALAR);
-  g_auto (TdH5Id) dataset
-      = H5Dcreate2 (group, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-
-  errno = 0;
-  return dataset >= 0 && H5Dwrite (dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) >= 0;
-}
-
+/* @n 0: one value, and no list. */
 static gboolean
-add_numbers (hid_t group, const char *name, hid_t type, const void *values, gsize n,
-             const char *units)
+hdf5_write_add (hid_t group, const char *name, hid_t type, const void *values, gsize n,
+                const char *units)
 {
   TD_H5_GUARD;
   hsize_t size = n;
@@ -167,15 +155,24 @@ add_numbers (hid_t group, const char *name, hid_t type, const void *values, gsiz
 }
 
 gboolean
+td_h5_add_string (hid_t group, const char *name, const char *text)
+{
+  TD_H5_GUARD;
+  g_auto (TdH5Id) type = text_type (MAX (strlen (text), 1));
+
+  return hdf5_write_add (group, name, type, text, 0, NULL);
+}
+
+gboolean
 td_h5_add_doubles (hid_t group, const char *name, const double *values, gsize n, const char *units)
 {
-  return add_numbers (group, name, H5T_NATIVE_DOUBLE, values, n, units);
+  return hdf5_write_add (group, name, H5T_NATIVE_DOUBLE, values, n, units);
 }
 
 gboolean
 td_h5_add_bytes (hid_t group, const char *name, const guint8 *values, gsize n)
 {
-  return add_numbers (group, name, H5T_NATIVE_UINT8, values, n, NULL);
+  return hdf5_write_add (group, name, H5T_NATIVE_UINT8, values, n, NULL);
 }
 
 static gboolean

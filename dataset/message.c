@@ -409,22 +409,11 @@ td_message_packed (const char *id, ...)
 static TdMessage *message_of_json (JsonNode *node, guint depth);
 
 static TdMessage *
-message_new_kept (const char *id)
-{
-  TdMessage *message = message_new_empty (NULL);
-
-  message->kept = g_utf8_make_valid (id, -1);
-  message->id = message->kept;
-  return message;
-}
-
-static TdMessage *
 message_new_said (const char *text)
 {
-  TdMessage *message = message_new_kept (text);
+  TdMessage *message = td_message_new_plain (NULL);
 
-  message->plain = TRUE;
-  message->values = g_new0 (char *, 1);
+  message->id = message->kept = g_utf8_make_valid (text, -1);
   return message;
 }
 
@@ -454,7 +443,8 @@ message_of_json (JsonNode *node, guint depth)
 
   if (!id || depth > MOST_DEEP)
     return NULL;
-  TdMessage *message = message_new_kept (id);
+  TdMessage *message = message_new_empty (NULL);
+  message->id = message->kept = g_utf8_make_valid (id, -1);
   message->plain = td_json_true (node, "plain");
   message_take_json (message, td_json_list (node, "values"), depth);
   message->rest = said ? message_new_said (said) : rest ? message_of_json (rest, depth + 1) : NULL;

@@ -357,6 +357,14 @@ scan_ctsimu_beside (const char *folder, const char *name)
   return path;
 }
 
+static char *
+scan_ctsimu_frame_path (const char *folder, const char *pattern, guint number)
+{
+  g_autofree char *name = numbered_name (pattern, number);
+
+  return scan_ctsimu_beside (folder, name);
+}
+
 /* One file, or @number of them counted from 0 or 1. */
 static TdRawFrames *
 scan_ctsimu_open_frames (const char *path, const char *pattern, guint number,
@@ -364,31 +372,20 @@ scan_ctsimu_open_frames (const char *path, const char *pattern, guint number,
 {
   g_autofree char *folder = g_path_get_dirname (path);
   g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
-  gboolean numbered = pattern && strchr (pattern, '%');
+  gboolean numbered = strchr (pattern, '%') != NULL;
   guint first = 0;
 
   if (numbered) { /* a number in 500 bytes of text must not cost gigabytes */
-    g_autofree char *last = numbered_name (pattern, number - 1);
-    g_autofree char *last_1 = numbered_name (pattern, number);
-    g_autofree char *path_last = scan_ctsimu_beside (folder, last);
-    g_autofree char *path_last_1 = scan_ctsimu_beside (folder, last_1);
-    g_autofree char *name_0 = numbered_name (pattern, 0), *name_1 = numbered_name (pattern, 1);
-    g_autofree char *path_0 = scan_ctsimu_beside (folder, name_0);
-    g_autofree char *path_1 = scan_ctsimu_beside (folder, name_1);
-
-    if (number > TD_SCAN_MAX_FRAMES
-        || (!g_file_test (path_last, G_FILE_TEST_EXISTS)
-            && !g_file_test (path_last_1, G_FILE_TEST_EXISTS)))
-      return td_set_error_null (error, TD_ERROR_NOT_FOUND,
-                                "“%s” states %u frames, but “%s” is missing", path, number,
-                                path_last);
+    g_autofree char *path_0 = scan_ctsimu_frame_path (folder, pattern, 0);
+    g_autofree char *path_1 = scan_ctsimu_frame_path (folder, pattern, 1);
     first = !g_file_test (path_0, G_FILE_TEST_EXISTS) && g_file_test (path_1, G_FILE_TEST_EXISTS);
+    g_autofree char *last = scan_ctsimu_frame_path (folder, pattern, first + number - 1);
+    if (number > TD_SCAN_MAX_FRAMES || !g_file_test (last, G_FILE_TEST_EXISTS))
+      return td_set_error_null (error, TD_ERROR_NOT_FOUND,
+                                "“%s” states %u frames, but “%s” is missing", path, number, last);
   }
-  for (guint i = 0; i < (numbered ? number : 1); i++) {
-    g_autofree char *name = numbered_name (pattern, first + i);
-
-    g_ptr_array_add (paths, scan_ctsimu_beside (folder, name));
-  }
+  for (guint i = 0; i < (numbered ? number : 1); i++)
+    g_ptr_array_add (paths, scan_ctsimu_frame_path (folder, pattern, first + i));
   g_ptr_array_add (paths, NULL);
   g_autoptr (TdRawFrames) frames
       = td_raw_frames_new ((const char *const *) paths->pdata, layout, error);

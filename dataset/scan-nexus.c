@@ -256,8 +256,6 @@ find_detector (hid_t file, const char *file_name, const char *wanted, const Foun
   return set_not_found (file, file_name, wanted, place, error);
 }
 
-/* FALSE with @error naming the file when there is no scan in it, or @wanted is none of its frames.
-   On success frames is open. */
 #define NAMED 5
 
 static char *
@@ -270,6 +268,8 @@ name_some (const GPtrArray *entries)
   return g_string_free (g_string_append (names, entries->len > NAMED ? ", …" : ""), FALSE);
 }
 
+/* FALSE with @error naming the file when there is no scan in it, or @wanted is none of its frames.
+   On success frames is open. */
 static gboolean
 nexus_find (hid_t file, const char *file_name, const char *wanted, NexusPlace *place,
             GError **error)

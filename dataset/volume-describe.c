@@ -38,10 +38,9 @@ td_volume_describe (const TdVolumeSpec *spec, const char *provenance_json)
 }
 
 static double
-get_double (JsonObject *object, const char *name, double otherwise)
+volume_describe_number (JsonNode *root, const char *name, double otherwise)
 {
-  JsonNode *node = json_object_get_member (object, name);
-  double value = node && JSON_NODE_HOLDS_VALUE (node) ? json_node_get_double (node) : otherwise;
+  const double value = td_json_number (root, name);
 
   return isfinite (value) ? value : otherwise;
 }
@@ -50,22 +49,17 @@ gboolean
 td_volume_take_description (TdVolumeFacts *facts, const char *json, guint *n_slices)
 {
   g_autoptr (JsonNode) root = td_json_parse (json);
-  JsonNode *provenance;
 
-  if (!root)
+  if (!root || td_json_number (root, KEY) != VERSION)
     return FALSE;
-  JsonObject *object = json_node_get_object (root);
-  if (get_double (object, KEY, 0) != VERSION)
-    return FALSE;
-  *n_slices = (guint) CLAMP (get_double (object, "n_slices", 0), 0, G_MAXINT32);
-  facts->bits = (guint) CLAMP (get_double (object, "bits", facts->bits), 0, 64);
-  facts->low = get_double (object, "low", facts->low);
-  facts->high = get_double (object, "high", facts->high);
-  facts->voxel_mm = get_double (object, "voxel_mm", 0);
-  JsonNode *units = json_object_get_member (object, "units");
-  if (units && json_node_get_value_type (units) == G_TYPE_STRING && !facts->units)
-    facts->units = json_node_dup_string (units);
-  provenance = json_object_get_member (object, "provenance");
+  *n_slices = (guint) CLAMP (volume_describe_number (root, "n_slices", 0), 0, G_MAXINT32);
+  facts->bits = (guint) CLAMP (volume_describe_number (root, "bits", facts->bits), 0, 64);
+  facts->low = volume_describe_number (root, "low", facts->low);
+  facts->high = volume_describe_number (root, "high", facts->high);
+  facts->voxel_mm = volume_describe_number (root, "voxel_mm", 0);
+  if (!facts->units)
+    facts->units = g_strdup (td_json_string (root, "units"));
+  JsonNode *provenance = td_json_at (root, "provenance");
   if (provenance && !facts->provenance_json)
     facts->provenance_json = td_json_text (provenance, TRUE);
   return TRUE;

@@ -282,29 +282,26 @@ td_volume_datasets (const char *path, GError **error)
   if (!td_h5_trial_volume (path, NULL, NULL, error))
     return NULL;
   TD_H5_GUARD;
-  GPtrArray *lines = g_ptr_array_new ();
+  g_autoptr (GStrvBuilder) lines = g_strv_builder_new ();
   g_auto (TdH5Id) file = td_h5_open (path, error);
   g_auto (Found) found = { 0 };
 
   volume_reader_found_init (&found);
   const GPtrArray *arrays = found.arrays;
-  if (file >= 0)
-    td_h5_visit_groups (file, volume_reader_hdf5_visit, &found);
+  if (file < 0)
+    return NULL;
+  td_h5_visit_groups (file, volume_reader_hdf5_visit, &found);
   for (guint i = 0; i < MIN (arrays->len, MAX_LISTED); i++) {
     g_auto (TdH5Id) dataset = find_array (file, arrays->pdata[i]);
     hsize_t shape[3] = { 0 };
 
     td_h5_shape (dataset, shape, 3);
-    g_ptr_array_add (lines, g_strdup (arrays->pdata[i]));
-    g_ptr_array_add (lines,
-                     g_strdup_printf ("%" PRIu64 " × %" PRIu64 " × %" PRIu64, (guint64) shape[2],
-                                      (guint64) shape[1], (guint64) shape[0]));
+    g_autofree char *size
+        = g_strdup_printf ("%" PRIu64 " × %" PRIu64 " × %" PRIu64, (guint64) shape[2],
+                           (guint64) shape[1], (guint64) shape[0]);
+    g_strv_builder_add_many (lines, arrays->pdata[i], size, NULL);
   }
-  g_ptr_array_add (lines, NULL);
-  char **list = (char **) g_ptr_array_free (lines, FALSE);
-  if (file < 0)
-    g_clear_pointer (&list, g_strfreev);
-  return list;
+  return g_strv_builder_end (lines);
 }
 
 /* ── Raw ── */

@@ -336,12 +336,10 @@ td_volume_writer_new (const TdVolumeSpec *spec, GError **error)
   if (!check_spec (spec, error))
     return NULL;
   g_autoptr (TdVolumeWriter) writer = volume_writer_alloc (spec);
-  const guint64 bytes
-      = (guint64) spec->nx * spec->ny * td_sample_size (writer->type) * spec->n_slices;
+  const guint64 bytes = volume_writer_slice_bytes (writer) * spec->n_slices;
   const gboolean folder = formats[spec->format].folder;
-  writer->output
-      = td_output_begin_shared (spec->path, formats[spec->format].folder, spec->overwrite, bytes,
-                                spec->job, spec->job && spec->go_on, error);
+  writer->output = td_output_begin_shared (spec->path, folder, spec->overwrite, bytes, spec->job,
+                                           spec->job && spec->go_on, error);
   if (!writer->output)
     return NULL;
   writer->part = g_strdup (td_output_part (writer->output));
