@@ -416,7 +416,7 @@ run_report (Run *run, double all)
   for (guint i = 0; i < result->n_stages; i++)
     for (guint k = 0; k < G_N_ELEMENTS (stages); k++)
       if (strcmp (result->stages[i].name, stages[k].stage) == 0)
-        *(double *) ((char *) times + stages[k].time) += result->stages[i].seconds;
+        G_STRUCT_MEMBER (double, times, stages[k].time) += result->stages[i].seconds;
   times->reduce
       += td_reduce_seconds (run->reduce) + (run->chain ? td_chain_seconds (run->chain) : 0);
   times->gather += run->gather ? td_gather_seconds (run->gather) : 0;

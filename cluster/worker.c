@@ -899,8 +899,8 @@ worker_slowest (const Report *reports, int n)
 
   for (guint i = 0; i < G_N_ELEMENTS (stages); i++)
     for (int r = 0; r < n; r++) {
-      double *most = (double *) ((char *) &times + stages[i].offset);
-      *most = MAX (*most, *(const double *) ((const char *) &reports[r].times + stages[i].offset));
+      double *most = &G_STRUCT_MEMBER (double, &times, stages[i].offset);
+      *most = MAX (*most, G_STRUCT_MEMBER (double, &reports[r].times, stages[i].offset));
     }
   return times;
 }
@@ -916,7 +916,7 @@ worker_tell_done (Worker *worker, const Report *reports)
   td_json_begin_object (builder, "stages");
   for (guint i = 0; i < G_N_ELEMENTS (stages); i++)
     td_json_add_number (builder, stages[i].name,
-                        *(const double *) ((const char *) &worker->slowest + stages[i].offset));
+                        G_STRUCT_MEMBER (double, &worker->slowest, stages[i].offset));
   json_builder_end_object (builder);
   for (int r = 0; r < worker->size; r++)
     peak = MAX (peak, reports[r].peak_bytes);

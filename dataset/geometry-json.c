@@ -26,12 +26,6 @@ static const struct {
   { "voxel_mm", offsetof (TdGeometry, voxel_mm), TRUE },
 };
 
-static double *
-geometry_json_number (const TdGeometry *geometry, guint i)
-{
-  return (double *) ((char *) geometry + numbers[i].offset);
-}
-
 static void
 set_array (JsonObject *object, const char *key, const double *values, gsize n)
 {
@@ -52,7 +46,8 @@ td_geometry_to_json (const TdGeometry *geometry)
   json_node_take_object (root, object);
   json_object_set_string_member (object, "beam", beams[geometry->beam]);
   for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
-    json_object_set_double_member (object, numbers[i].key, *geometry_json_number (geometry, i));
+    json_object_set_double_member (object, numbers[i].key,
+                                   G_STRUCT_MEMBER (double, geometry, numbers[i].offset));
   set_array (object, "detector_tilt_rad", geometry->detector_tilt_rad, 3);
   set_array (object, "volume_size", size, 3);
   if (geometry->view_matrices)
@@ -161,7 +156,7 @@ parse_root (JsonNode *root, const char *name, TdGeometry *geometry, GError **err
   if (!get_beam (root, &geometry->beam))
     return td_geometry_json_refuse (error, name, "beam");
   for (guint i = 0; i < G_N_ELEMENTS (numbers); i++) {
-    double *number = geometry_json_number (geometry, i);
+    double *number = &G_STRUCT_MEMBER (double, geometry, numbers[i].offset);
 
     if (!json_object_has_member (object, numbers[i].key))
       continue;
