@@ -2,6 +2,7 @@
 #pragma once
 
 #include <glib.h>
+#include <math.h>
 
 /**
  * Projection matrices, row-major 3x4, of the conventions of geometry.h: w (u, v, 1)' = M (x, y, z,
@@ -21,6 +22,25 @@ td_cross3 (const double a[3], const double b[3], double out[3])
   out[0] = a[1] * b[2] - a[2] * b[1];
   out[1] = a[2] * b[0] - a[0] * b[2];
   out[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+/* What leads from @from to @to. */
+static inline void
+td_between3 (const double from[3], const double to[3], double out[3])
+{
+  for (guint i = 0; i < 3; i++)
+    out[i] = to[i] - from[i];
+}
+
+/* FALSE: @a has no direction. */
+static inline gboolean
+td_normalise3 (double a[3])
+{
+  const double length = sqrt (td_dot3 (a, a));
+
+  for (guint i = 0; i < 3; i++)
+    a[i] /= length;
+  return length > 0 && isfinite (length);
 }
 
 /* Solves A x = b for the left 3x3 part; FALSE if it is singular. */

@@ -21,8 +21,6 @@
 #define SYSTEM "System"
 #define ACQUISITION "Acquisition"
 #define RECONSTRUCTION "Reconstruction"
-#define PARALLEL_MM                                                                                \
-  10000.0 /* source further away than this: the scanner is one with a parallel beam */
 
 gboolean
 td_geometry_file_is_skyscan (const char *head)
@@ -74,7 +72,7 @@ take_distances (TdGeometryFile *file, TdIni *ini, GError **error)
     return geometry_skyscan_refuse (
         error, file, N_ ("pixels that are as far from square as CameraXYRatio says cannot be"));
   geometry->pixel_width_mm = image;
-  if (sod > PARALLEL_MM || (!isfinite (sdd) && !isfinite (sod))) {
+  if (sod > TD_SCAN_FARTHEST_CONE_MM || (!isfinite (sdd) && !isfinite (sod))) {
     geometry->beam = TD_BEAM_PARALLEL;
     if (!(image > 0))
       geometry->pixel_width_mm = binned;

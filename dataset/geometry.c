@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "geometry-matrix.h"
+
 void
 td_geometry_init_parallel (TdGeometry *geometry)
 {
@@ -69,4 +71,21 @@ td_geometry_turn_image (TdGeometry *geometry, guint n_columns)
       matrix[4 + k] = (n_columns - 1.0) * matrix[8 + k] - row;
     }
   }
+}
+
+gboolean
+td_geometry_place_cone (TdGeometry *geometry, const double source[3], const double axis[3],
+                        const double detector[3], const double u[3], const double v[3],
+                        const double normal[3])
+{
+  double to_axis[3], to_detector[3];
+
+  td_between3 (source, axis, to_axis);
+  td_between3 (source, detector, to_detector);
+  geometry->source_axis_mm = td_dot3 (to_axis, normal);
+  geometry->source_detector_mm = td_dot3 (to_detector, normal);
+  geometry->axis_offset_mm = td_dot3 (to_axis, u);
+  geometry->detector_offset_u_px = -td_dot3 (to_detector, u) / geometry->pixel_width_mm;
+  geometry->detector_offset_v_px = -td_dot3 (to_detector, v) / geometry->pixel_height_mm;
+  return geometry->source_axis_mm > 0 && geometry->source_detector_mm > geometry->source_axis_mm;
 }

@@ -50,4 +50,10 @@ void td_geometry_copy (TdGeometry *to, const TdGeometry *from); /* to is overwri
 /* What the geometry is when frames of @n_columns are turned by a quarter to the left: pixel (u, v)
    comes to (v, n_columns - 1 - u). */
 void td_geometry_turn_image (TdGeometry *geometry, guint n_columns);
+/* A cone beam by where its source, axis and detector's middle lie, in any frame. @u and @v are the
+   directions of columns and rows, and @normal points away from the source. The pixels' sizes are
+   known. FALSE: the axis is not between the others. */
+gboolean td_geometry_place_cone (TdGeometry *geometry, const double source[3], const double axis[3],
+                                 const double detector[3], const double u[3], const double v[3],
+                                 const double normal[3]);
 void td_geometry_clear (TdGeometry *geometry); /* frees the arrays, zeroes the rest */

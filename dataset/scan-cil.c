@@ -54,12 +54,7 @@ cil_vector (hid_t config, const char *path, double vector[3])
 static gboolean
 cil_direction (hid_t config, const char *path, double vector[3])
 {
-  if (!cil_vector (config, path, vector))
-    return FALSE;
-  const double length = sqrt (td_dot3 (vector, vector));
-  for (guint i = 0; i < 3 && length > 0; i++)
-    vector[i] /= length;
-  return length > 0;
+  return cil_vector (config, path, vector) && td_normalise3 (vector);
 }
 
 /* As versions before 21 wrote it: distances, along y. */
@@ -116,8 +111,7 @@ cil_is_mirrored (const CilSetup *setup, double normal[3])
   double beam[3];
 
   td_cross3 (setup->u, setup->v, normal);
-  for (guint i = 0; i < 3; i++)
-    beam[i] = setup->detector[i] - setup->source[i];
+  td_between3 (setup->source, setup->detector, beam);
   return setup->cone && td_dot3 (beam, normal) < 0;
 }
 
@@ -128,30 +122,12 @@ cil_place_parallel (const CilSetup *setup, const double normal[3], TdGeometry *g
   double seen[3]; /* from the detector's middle to where the axis is seen */
 
   geometry->beam = TD_BEAM_PARALLEL;
-  for (guint i = 0; i < 3; i++)
-    seen[i] = setup->axis[i] - setup->detector[i];
+  td_between3 (setup->detector, setup->axis, seen);
   const double way = -td_dot3 (seen, normal) / across;
   for (guint i = 0; i < 3; i++)
     seen[i] += way * setup->ray[i];
   geometry->detector_offset_u_px = td_dot3 (seen, setup->u) / setup->pixel[0];
   return fabs (across) > 1 - SAME;
-}
-
-static gboolean
-cil_place_cone (const CilSetup *setup, const double normal[3], TdGeometry *geometry)
-{
-  double to_axis[3], to_detector[3];
-
-  for (guint i = 0; i < 3; i++) {
-    to_axis[i] = setup->axis[i] - setup->source[i];
-    to_detector[i] = setup->detector[i] - setup->source[i];
-  }
-  geometry->source_axis_mm = td_dot3 (to_axis, normal);
-  geometry->source_detector_mm = td_dot3 (to_detector, normal);
-  geometry->axis_offset_mm = td_dot3 (to_axis, setup->u);
-  geometry->detector_offset_u_px = -td_dot3 (to_detector, setup->u) / setup->pixel[0];
-  geometry->detector_offset_v_px = -td_dot3 (to_detector, setup->v) / setup->pixel[1];
-  return geometry->source_axis_mm > 0 && geometry->source_detector_mm > geometry->source_axis_mm;
 }
 
 /* @angles: as they are stored. */
@@ -170,13 +146,15 @@ cil_place (TdGeometryFile *file, CilSetup *setup, const double *angles, guint n,
     return cil_refuse (error, file->path,
                        N_ ("its axis is not parallel to the detector's columns; state a geometry "
                            "file with a matrix a view ({geometry:FILE})"));
-  if (!(setup->cone ? cil_place_cone : cil_place_parallel) (setup, normal, &file->geometry))
+  file->geometry.pixel_width_mm = setup->pixel[0];
+  file->geometry.pixel_height_mm = setup->pixel[1];
+  if (!(setup->cone ? td_geometry_place_cone (&file->geometry, setup->source, setup->axis,
+                                              setup->detector, setup->u, setup->v, normal)
+                    : cil_place_parallel (setup, normal, &file->geometry)))
     return cil_refuse (error, file->path,
                        setup->cone ? N_ ("the axis is not between the source and the detector")
                                    : N_ ("its rays do not meet the detector squarely: laminography "
                                          "cannot be reconstructed"));
-  file->geometry.pixel_width_mm = setup->pixel[0];
-  file->geometry.pixel_height_mm = setup->pixel[1];
   file->n_angles = n;
   file->angles_rad = g_new (double, n);
   for (guint i = 0; i < n; i++)

@@ -47,16 +47,6 @@ typedef struct {
 } Frame;
 
 static gboolean
-ctsimu_geometry_normalise (double a[3])
-{
-  double length = sqrt (td_dot3 (a, a));
-
-  for (guint i = 0; i < 3; i++)
-    a[i] /= length;
-  return length > 0 && isfinite (length);
-}
-
-static gboolean
 ctsimu_geometry_refuse (GError **error, const char *path, TdErrorCode code, const char *why)
 {
   return td_set_error (error, code, "The geometry in “%s” cannot be used: %p", path,
@@ -113,8 +103,8 @@ read_frame (JsonNode *root, const char *path, const char *part, Frame *frame, GE
     frame->u[i] = td_json_number (root, u);
     frame->w[i] = td_json_number (root, w);
   }
-  if (!isfinite (td_dot3 (frame->centre, frame->centre)) || !ctsimu_geometry_normalise (frame->u)
-      || !ctsimu_geometry_normalise (frame->w))
+  if (!isfinite (td_dot3 (frame->centre, frame->centre)) || !td_normalise3 (frame->u)
+      || !td_normalise3 (frame->w))
     return ctsimu_geometry_refuse (error, path, TD_ERROR_BAD_FILE,
                                    N_ ("source, stage or detector is not placed"));
   if (fabs (td_dot3 (frame->u, frame->w)) > SAME)
@@ -127,30 +117,18 @@ read_frame (JsonNode *root, const char *path, const char *part, Frame *frame, GE
   return TRUE;
 }
 
-/* Distances along the detector's normal, offsets along its rows and columns. */
 static gboolean
 ctsimu_geometry_place (const Frame *source, const Frame *stage, const Frame *detector,
                        const char *path, TdGeometry *geometry, GError **error)
 {
-  double to_stage[3], to_detector[3], sign = td_dot3 (stage->w, detector->v);
-
-  if (fabs (sign + 1) > SAME)
+  if (fabs (td_dot3 (stage->w, detector->v) + 1) > SAME)
     return ctsimu_geometry_refuse (
         error, path, TD_ERROR_UNSUPPORTED,
         N_ ("the rotation axis is not parallel to the detector's columns"));
-  for (guint i = 0; i < 3; i++) {
-    to_stage[i] = stage->centre[i] - source->centre[i];
-    to_detector[i] = detector->centre[i] - source->centre[i];
-  }
-  geometry->source_axis_mm = td_dot3 (to_stage, detector->w);
-  geometry->source_detector_mm = td_dot3 (to_detector, detector->w);
-  geometry->axis_offset_mm = td_dot3 (to_stage, detector->u);
-  geometry->detector_offset_u_px = -td_dot3 (to_detector, detector->u) / geometry->pixel_width_mm;
-  geometry->detector_offset_v_px = -td_dot3 (to_detector, detector->v) / geometry->pixel_height_mm;
-  if (!(geometry->source_axis_mm > 0) || !(geometry->source_detector_mm > geometry->source_axis_mm))
-    return ctsimu_geometry_refuse (error, path, TD_ERROR_BAD_FILE,
-                                   N_ ("the stage is not between the source and the detector"));
-  return TRUE;
+  return td_geometry_place_cone (geometry, source->centre, stage->centre, detector->centre,
+                                 detector->u, detector->v, detector->w)
+         || ctsimu_geometry_refuse (error, path, TD_ERROR_BAD_FILE,
+                                    N_ ("the stage is not between the source and the detector"));
 }
 
 static gboolean
@@ -242,8 +220,7 @@ ctsimu_geometry_leave_volume (const Frame *source, const Frame *stage, TdScanFac
   TdGeometry *geometry = &facts->geometry;
   double to_stage[3];
 
-  for (guint i = 0; i < 3; i++)
-    to_stage[i] = stage->centre[i] - source->centre[i];
+  td_between3 (source->centre, stage->centre, to_stage);
   const double raised = td_dot3 (to_stage, stage->w);
   if (fabs (raised) < RAISED_MM)
     return;

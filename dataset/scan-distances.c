@@ -12,8 +12,7 @@
 
 #define HEAD_BYTES 65536
 #define MOST_TEXTS 32u
-#define MOST_BETWEEN 40          /* from a name to its number */
-#define FARTHEST_CONE_MM 10000.0 /* as of SkyScan's */
+#define MOST_BETWEEN 40 /* from a name to its number */
 
 /* In words of small letters. */
 static const char to_sample[]
@@ -89,7 +88,7 @@ scan_distances_note (TdScan *scan, const char *folder)
     const double sample = scan_distances_find (words, to_sample);
     const double detector = scan_distances_find (words, to_detector);
 
-    if (!(sample > 0) || !(detector > sample) || sample > FARTHEST_CONE_MM)
+    if (!(sample > 0) || !(detector > sample) || sample > TD_SCAN_FARTHEST_CONE_MM)
       continue;
     td_scan_note (scan,
                   "%s states the source's distance to the sample (%g) and to the detector (%g): "

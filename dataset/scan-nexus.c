@@ -939,8 +939,6 @@ take_monitor (TdScan *scan, const TdH5Source *source, hid_t entry)
                   low, high);
 }
 
-#define FARTHEST_CONE_MM 10000.0 /* as of SkyScan's */
-
 /* What is stated of the measurement, changes the values and is not used. */
 static void
 note_unused (TdScan *scan, const TdH5Source *source, hid_t entry, hid_t detector)
@@ -955,7 +953,7 @@ note_unused (TdScan *scan, const TdH5Source *source, hid_t entry, hid_t detector
       && frames_range (scan, source, times, TD_FRAME_FLAT, flats)
       && (views[0] > 1.01 * flats[1] || flats[0] > 1.01 * views[1]))
     td_h5_note_exposures (scan, flats[1], views[1], "count_time");
-  if (parallel && source_mm > 0 && source_mm < FARTHEST_CONE_MM)
+  if (parallel && source_mm > 0 && source_mm < TD_SCAN_FARTHEST_CONE_MM)
     td_scan_note (scan,
                   "The file places the source %.4g mm from the sample: that is a cone beam, but "
                   "its rays are taken as parallel unless its distances are stated ({sod-mm}, "

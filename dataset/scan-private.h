@@ -46,6 +46,8 @@ typedef struct {
 /* No detector and no scan comes near these; a file that states more is damaged. */
 #define TD_SCAN_MAX_SIDE 1048576u
 #define TD_SCAN_MAX_FRAMES 16777216u
+/* A source further away than this makes a parallel beam. */
+#define TD_SCAN_FARTHEST_CONE_MM 10000.0
 
 extern const TdScanReader td_scan_reader_ctsimu;
 extern const TdScanReader td_scan_reader_ctsimu_scenario; /* refuses */
