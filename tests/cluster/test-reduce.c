@@ -4,6 +4,7 @@
 #include <mpi.h>
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cluster/chain.h"
 #include "cluster/mpi-util.h"
@@ -196,6 +197,20 @@ chain_add_all (gpointer data)
   return NULL;
 }
 
+/* Files of memory that ranks share, which this process has mapped. */
+static guint
+count_shared (void)
+{
+  g_autofree char *maps = NULL;
+  guint count = 0;
+
+  g_assert_true (g_file_get_contents ("/proc/self/maps", &maps, NULL, NULL));
+  g_auto (GStrv) lines = g_strsplit (maps, "\n", -1);
+  for (guint i = 0; lines[i]; i++)
+    count += strstr (lines[i], "rw-s ") != NULL;
+  return count;
+}
+
 static void
 test_chain (gconstpointer data)
 {
@@ -210,7 +225,8 @@ test_chain (gconstpointer data)
                              .memory = row->memory };
   g_autofree float *sums = g_new0 (float, row->n_slices *NX *NY);
   g_autoptr (GError) error = NULL;
-  g_autoptr (TdChain) chain = td_chain_new (&spec, NULL, &error);
+  const guint shared = count_shared ();
+  TdChain *chain = td_chain_new (&spec, NULL, &error);
   g_assert_no_error (error);
   Passing passing = { row, chain, sums };
   GThread *add = g_thread_new ("add", chain_add_all, &passing);
@@ -227,6 +243,8 @@ test_chain (gconstpointer data)
   }
   MPI_Bcast (&wrong, 1, MPI_INT, RANKS - 1, MPI_COMM_WORLD);
   g_assert_cmpint (wrong, ==, 0);
+  td_chain_free (chain);
+  g_assert_cmpuint (count_shared (), ==, shared);
 }
 
 /* Ranks that may use the same processors divide them, and no others do. */
