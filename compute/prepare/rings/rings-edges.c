@@ -45,22 +45,27 @@ typedef struct {
   double deviation;
 } Seen;
 
-#define SEEN_DOUBLES 5 /* of a column */
+#define SEEN_DOUBLES 4 /* of a column, beside the weights, which all looks share */
 
 static void
-rings_edges_look (Seen *seen, const TdRingsProfile *profile, double reach, double *memory)
+seen_init (Seen *seen, const TdRingsProfile *profile, double reach, double *weights, double *memory)
 {
   const guint n = profile->n;
-  g_autofree float *sizes = g_new (float, n);
-  double *stiffness = memory + 4 * (gsize) n; /* the values' place, which come later */
+  double *stiffness = memory + 3 * (gsize) n; /* the values' place, which come later */
 
-  *seen = (Seen) { profile, pow (reach, -4), memory, memory + n, stiffness, 0 };
-  for (guint c = 0; c < n; c++) {
-    seen->weights[c] = !profile->unknown[c];
+  *seen = (Seen) { profile, pow (reach, -4), weights, memory, stiffness, 0 };
+  for (guint c = 0; c < n; c++)
     stiffness[c] = seen->stiffness;
-  }
-  td_rings_factor (seen->weights, stiffness, n, seen->factors);
-  td_rings_solve_by (seen->factors, profile->values, seen->weights, n, seen->values);
+  td_rings_factor (weights, stiffness, n, memory);
+}
+
+static void
+seen_look (Seen *seen)
+{
+  const guint n = seen->profile->n;
+  g_autofree float *sizes = g_new (float, n);
+
+  td_rings_solve_by (seen->factors, seen->profile->values, seen->weights, n, seen->values);
   for (guint c = 0; c < n; c++)
     sizes[c] = fabs (seen->values[c]);
   seen->deviation = 1.4826 * td_median (sizes, n);
@@ -122,46 +127,61 @@ rings_edges_look_at (const Seen *seen, int place, gboolean right)
 
 #define LOOKS (SHIFTS / STEP) /* of a column */
 
-/* The shapes of a column's places side by side, for vectors, and their squares. */
+/* The shapes of a column's places side by side, for vectors, and their squares. What is odd about
+   the column has the other sign in an edge of what lies to its left; what is even is the same. */
 typedef struct {
-  double shapes[2 * REACH + 1][LOOKS], norms[LOOKS];
+  double even[REACH + 1][LOOKS], odd[REACH + 1][LOOKS], norms[LOOKS];
 } Shapes;
 
 static void
 gather_shapes (Shapes *gathered)
 {
   *gathered = (Shapes) { 0 };
-  for (guint d = 0; d <= 2 * REACH; d++)
-    for (guint k = 0; k < LOOKS; k++) {
-      const double shape = edge_shapes ()[k * STEP][d];
-      gathered->shapes[d][k] = shape;
-      gathered->norms[k] += shape * shape;
+  for (guint k = 0; k < LOOKS; k++) {
+    const double *shape = edge_shapes ()[k * STEP] + REACH;
+    for (int d = 0; d <= REACH; d++) {
+      gathered->even[d][k] = 0.5 * (shape[d] + shape[-d]);
+      gathered->odd[d][k] = 0.5 * (shape[d] - shape[-d]);
+      gathered->norms[k] += shape[d] * shape[d] + (d > 0 ? shape[-d] * shape[-d] : 0);
     }
+  }
 }
 
-/* rings_edges_look_at() of all places from @column on, where all columns about it are known. */
+static Edge
+edge_of (double product, double norm, double energy)
+{
+  return energy <= 0 ? (Edge) { 0, 0, 0 }
+                     : (Edge) { product / sqrt (norm), product / norm,
+                                product * product / (norm * energy) };
+}
+
+/* rings_edges_look_at() of all places from @column on, to the left and to the right, where all
+   columns about it are known. */
 static void
-rings_edges_look_all (const Seen *seen, const Shapes *shapes, guint column, gboolean right,
-                      Edge edges[LOOKS])
+rings_edges_look_all (const Seen *seen, const Shapes *shapes, guint column, Edge looks[2][LOOKS])
 {
   const double *values = seen->values + column, *norms = shapes->norms;
-  double products[LOOKS] = { 0 }, energy = 0;
+  double even[LOOKS], odd[LOOKS] = { 0 }, energy = values[0] * values[0];
 
-  for (int d = -REACH; d <= REACH; d++) {
-    const double value = values[right ? d : -d];
-    energy += value * value;
-    for (guint k = 0; k < LOOKS; k++)
-      products[k] += shapes->shapes[REACH + d][k] * value;
-  }
   for (guint k = 0; k < LOOKS; k++)
-    edges[k] = energy <= 0 ? (Edge) { 0, 0, 0 }
-                           : (Edge) { products[k] / sqrt (norms[k]), products[k] / norms[k],
-                                      products[k] * products[k] / (norms[k] * energy) };
+    even[k] = shapes->even[0][k] * values[0];
+  for (int d = 1; d <= REACH; d++) {
+    const double sum = values[d] + values[-d], difference = values[d] - values[-d];
+    energy += 0.5 * (sum * sum + difference * difference);
+    for (guint k = 0; k < LOOKS; k++) {
+      even[k] += shapes->even[d][k] * sum;
+      odd[k] += shapes->odd[d][k] * difference;
+    }
+  }
+  for (guint k = 0; k < LOOKS; k++) {
+    looks[0][k] = edge_of (even[k] + odd[k], norms[k], energy);
+    looks[1][k] = edge_of (even[k] - odd[k], norms[k], energy);
+  }
 }
 
-/* All places of the profile: what lies to their right, or to their left. */
+/* All places of the profile: edges[0] of what lies to their right, edges[1] to their left. */
 static void
-rings_edges_scan (const Seen *seen, gboolean right, Edge *edges)
+rings_edges_scan (const Seen *seen, Edge *edges[2])
 {
   const TdRingsProfile *profile = seen->profile;
   const int n = profile->n, last = (n - 1) * LOOKS;
@@ -169,17 +189,18 @@ rings_edges_scan (const Seen *seen, gboolean right, Edge *edges)
 
   gather_shapes (&shapes);
   for (int column = 0, known = 0, end = 0; column < n; column++) {
-    Edge looks[LOOKS];
+    Edge looks[2][LOOKS];
     for (; end < n && end <= column + REACH; end++)
       known = profile->unknown[end] ? 0 : known + 1;
     const gboolean all = column + REACH < n && known > 2 * REACH;
     if (all)
-      rings_edges_look_all (seen, &shapes, column, right, looks);
-    for (int k = 0; k < LOOKS; k++) {
-      const int at = column * LOOKS + (right ? k : -k);
-      if (at >= 0 && at <= last)
-        edges[at] = all ? looks[k] : rings_edges_look_at (seen, at * STEP, right);
-    }
+      rings_edges_look_all (seen, &shapes, column, looks);
+    for (int side = 0; side < 2; side++)
+      for (int k = 0; k < LOOKS; k++) {
+        const int at = column * LOOKS + (side == 0 ? k : -k);
+        if (at >= 0 && at <= last)
+          edges[side][at] = all ? looks[side][k] : rings_edges_look_at (seen, at * STEP, side == 0);
+      }
   }
 }
 
@@ -259,22 +280,17 @@ typedef struct {
 } Edges;
 
 static void
-rings_edges_clear (Edges *edges)
-{
-  g_free (edges->all);
-  g_free (edges->chosen);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Edges, rings_edges_clear)
-
-static void
-rings_edges_find (const Seen *seen, gboolean right, double least, Edges *edges)
+rings_edges_find (const Seen *seen, double least, Edges found[2])
 {
   const guint n = (seen->profile->n - 1) * LOOKS + 1;
 
-  edges->all = g_new (Edge, n);
-  edges->chosen = g_new (guint, n);
-  rings_edges_scan (seen, right, edges->all);
-  edges->n_chosen = rings_edges_choose (edges->all, n, least, edges->chosen);
+  for (guint side = 0; side < 2; side++) {
+    found[side].all = g_new (Edge, n);
+    found[side].chosen = g_new (guint, n);
+  }
+  rings_edges_scan (seen, (Edge *[2]) { found[0].all, found[1].all });
+  for (guint side = 0; side < 2; side++)
+    found[side].n_chosen = rings_edges_choose (found[side].all, n, least, found[side].chosen);
 }
 
 /* The disc whose weaker edge stands out most, and of such the one whose other does, to the grain of
@@ -311,14 +327,13 @@ match_edges (const TdRingsProfile *profile, const Edges *lefts, const Edges *rig
    lies about a row's end or beyond. If the axis is not known, that end takes its place: the other
    edge is too far away to matter. */
 static gboolean
-find_edge_alone (const TdRingsProfile *profile, const Edges *lefts, const Edges *rights,
-                 double *left, double *right)
+find_edge_alone (const TdRingsProfile *profile, const Edges sides[2], double *left, double *right)
 {
   const double last = profile->n - 1;
   double strongest = 0;
 
   for (guint is_right = 0; is_right < 2; is_right++) {
-    const Edges *edges = is_right ? rights : lefts;
+    const Edges *edges = &sides[is_right];
     const double axis = isfinite (profile->axis) ? profile->axis : is_right ? 0 : last;
     for (guint i = 0; i < edges->n_chosen; i++) {
       const Edge *edge = &edges->all[edges->chosen[i] / STEP];
@@ -364,13 +379,17 @@ find_disc (const Seen *seen, double *left, double *right)
   const TdRingsProfile *profile = seen->profile;
   const double least = MAX (LEAST, STANDS_OUT * seen->deviation);
   const gboolean known = isfinite (profile->axis);
-  g_auto (Edges) lefts = { NULL }, rights = { NULL };
+  Edges found[2];
 
-  rings_edges_find (seen, TRUE, least, &lefts);
-  rings_edges_find (seen, FALSE, least, &rights);
-  return (known && match_edges (profile, &lefts, &rights, least, left, right))
-         || find_edge_alone (profile, &lefts, &rights, left, right)
-         || (known && find_small (seen, least, left, right));
+  rings_edges_find (seen, least, found);
+  const gboolean ok = (known && match_edges (profile, &found[0], &found[1], least, left, right))
+                      || find_edge_alone (profile, found, left, right)
+                      || (known && find_small (seen, least, left, right));
+  for (guint side = 0; side < 2; side++) {
+    g_free (found[side].all);
+    g_free (found[side].chosen);
+  }
+  return ok;
 }
 
 /* That leaves least about the edges of a disc of amplitude 1, whose values are @disc. */
@@ -447,8 +466,9 @@ take_disc (TdRingsProfile *profile, const Seen *wide, const Seen *narrow, double
     return FALSE;
   for (guint c = 0; c < n; c++) {
     profile->values[c] -= fitted.curvatures[c];
-    profile->errors[c]
-        = hypot (profile->errors[c], MAX (fitted.errors[c], WRONG * fabs (fitted.curvatures[c])));
+    const double error = profile->errors[c];
+    const double wrong = MAX (fitted.errors[c], WRONG * fabs (fitted.curvatures[c]));
+    profile->errors[c] = sqrt (error * error + wrong * wrong);
     if (MIN (fabs (c - fitted.left), fabs (c - fitted.right)) < STEEP)
       profile->edges[c] = 1;
   }
@@ -462,15 +482,22 @@ take_disc (TdRingsProfile *profile, const Seen *wide, const Seen *narrow, double
 void
 td_rings_take_discs (TdRingsProfile *profile)
 {
-  const gsize n = SEEN_DOUBLES * (gsize) profile->n;
-  g_autofree double *memory = g_new (double, 2 * n);
+  const gsize n = profile->n;
+  g_autofree double *memory = g_new (double, (1 + 2 * SEEN_DOUBLES) * n);
   Seen wide, narrow;
   double left = 0, right = 0;
 
+  for (guint c = 0; c < n; c++)
+    memory[c] = !profile->unknown[c];
+  seen_init (&wide, profile, WIDE, memory, memory + n);
   for (guint i = 0; i < MAX_DISCS; i++) {
-    rings_edges_look (&wide, profile, WIDE, memory);
-    rings_edges_look (&narrow, profile, NARROW, memory + n);
-    if (!find_disc (&wide, &left, &right) || !take_disc (profile, &wide, &narrow, left, right))
+    seen_look (&wide);
+    if (!find_disc (&wide, &left, &right))
+      break;
+    if (i == 0)
+      seen_init (&narrow, profile, NARROW, memory, memory + (1 + SEEN_DOUBLES) * n);
+    seen_look (&narrow);
+    if (!take_disc (profile, &wide, &narrow, left, right))
       break;
   }
 }

@@ -38,6 +38,13 @@
 #define LEAST_SHARE 0.001 /* of views that count; fewer make no difference */
 #define QUIETEST 0.2      /* of the columns have noise and little else */
 
+/* hypot() guards against figures that do not occur here, and takes long. */
+static double
+length_of (double a, double b)
+{
+  return sqrt (a * a + b * b);
+}
+
 /* Of L in its row @c, beside the column itself. */
 static double
 rings_offsets_middle (guint c, guint n)
@@ -80,19 +87,25 @@ td_rings_solve_by (const double *factors, const double *values, const double *we
 {
   const double *main = factors, *firsts = factors + n, *seconds = factors + 2 * (gsize) n;
 
+  /* What each column waits for is kept at hand. */
+  double last = 0, own = n > 0 ? weights[0] * values[0] : 0, near = 0, far = 0;
   for (guint c = 0; c < n; c++) {
-    double sum = c > 0 ? -weights[c - 1] * values[c - 1] : 0;
-    sum += weights[c] * rings_offsets_middle (c, n) * values[c];
-    q[c] = sum - (c + 1 < n ? weights[c + 1] * values[c + 1] : 0);
+    const double next = c + 1 < n ? weights[c + 1] * values[c + 1] : 0;
+    double value = rings_offsets_middle (c, n) * own - last - next;
+    value -= c > 1 ? seconds[c - 2] * far : 0;
+    value -= c > 0 ? firsts[c - 1] * near : 0;
+    q[c] = value;
+    far = near;
+    near = value;
+    last = own;
+    own = next;
   }
-  for (guint i = 0; i < n; i++) {
-    q[i] -= i > 1 ? seconds[i - 2] * q[i - 2] : 0;
-    q[i] -= i > 0 ? firsts[i - 1] * q[i - 1] : 0;
-  }
-  for (guint i = n; i-- > 0;) {
-    q[i] /= main[i];
-    q[i] -= i + 1 < n ? firsts[i] * q[i + 1] : 0;
-    q[i] -= i + 2 < n ? seconds[i] * q[i + 2] : 0;
+  near = far = 0;
+  for (guint c = n; c-- > 0;) {
+    const double value = q[c] / main[c] - seconds[c] * far - firsts[c] * near;
+    q[c] = value;
+    far = near;
+    near = value;
   }
 }
 
@@ -174,16 +187,19 @@ static gboolean
 is_failing (const TdRingsColumns *columns, guint c, double factor)
 {
   const float *rough = columns->roughness, *spreads = columns->spreads;
+  const gboolean flickers = rough[c] > LEAST_ROUGHNESS * columns->n_samples;
+  const gboolean fails
+      = spreads[c] > LEAST_FAILURE
+        && spreads[c] > rings_offsets_narrow (columns->n_columns) * FAILURE * columns->tallest
+        && spreads[c] > 1.5 * MAX (spreads[c - 1], spreads[c + 1]);
   double low, high, lowest, spread;
 
+  if (!flickers && !fails)
+    return FALSE;
   range_around (rough, columns->n_columns, c, &low, &high);
   range_around (spreads, columns->n_columns, c, &lowest, &spread);
   return isfinite (low)
-         && ((rough[c] > factor * high && rough[c] > LEAST_ROUGHNESS * columns->n_samples)
-             || (spreads[c] > factor * spread && spreads[c] > LEAST_FAILURE
-                 && spreads[c]
-                        > rings_offsets_narrow (columns->n_columns) * FAILURE * columns->tallest
-                 && spreads[c] > 1.5 * MAX (spreads[c - 1], spreads[c + 1])));
+         && ((flickers && rough[c] > factor * high) || (fails && spreads[c] > factor * spread));
 }
 
 static void
@@ -248,7 +264,7 @@ left_at (const Row *row, guint c)
   const double noise = noise_at (row->columns, c), spread = row->columns->spreads[c];
   const double share = noise > 0 ? MAX (row->columns->shares[c], LEAST_SHARE) : 0;
 
-  return noise > 0 ? hypot (noise * sqrt (1 / share - 1), spread * pow (1 - share, 4)) : spread;
+  return noise > 0 ? length_of (noise * sqrt (1 / share - 1), spread * pow (1 - share, 4)) : spread;
 }
 
 /* An object differs between the parts of the turn, unless it is round about the axis. Then both
@@ -267,7 +283,7 @@ find_object (Row *row)
       apart += isfinite (other) ? pow (own - other, 2) : 0;
     }
     const double round = MAX (0, alike - BY_CHANCE * apart) / (4 * (2 * MIRRORED + 1));
-    row->object[c] = hypot (left_at (row, c), sqrt (round));
+    row->object[c] = length_of (left_at (row, c), sqrt (round));
   }
 }
 
@@ -346,13 +362,15 @@ judge_block (Row *row, guint first, guint last)
     return;
   /* Neighbours' values differ by sqrt (3/2) deviations of noise in themselves, smooth objects' do
    * not. */
-  double differ = 1.4826 * td_median (rough, count) / sqrt (1.5);
-  double offsets = 1.4826 * td_median (sizes, count) / sqrt (6), noise = td_median (noises, count);
+  const double differ = 1.4826 * td_median (rough, count) / sqrt (1.5);
+  const double noise = td_median (noises, count);
   /* Second differences of noise turn back from column to column. */
   const double turned = noise_at (row->columns, 0) > 0 ? TURNED * noise : noise;
-  gboolean general = row->limits->threshold == 0 || (differ > LEAST && differ > GENERAL * turned);
-  double share = offsets > 0 ? NOISE_SHARE * pow (noise / offsets, 2) : 0;
-  for (guint c = first; c <= last && general; c++) {
+  if (row->limits->threshold > 0 && !(differ > LEAST && differ > GENERAL * turned))
+    return;
+  const double offsets = 1.4826 * td_median (sizes, count) / sqrt (6);
+  const double share = offsets > 0 ? NOISE_SHARE * pow (noise / offsets, 2) : 0;
+  for (guint c = first; c <= last; c++) {
     row->general[c] = 1;
     row->reach4[c] = CLAMP (share, softest, stiffest);
   }
@@ -408,11 +426,13 @@ rings_offsets_doubt (Row *row, const double *kept, double *weights)
   }
 }
 
-/* Less stiffness where q is large against what it is around, more where it is small. */
-static void
+/* Less stiffness where q is large against what it is around, more where it is small. FALSE: it is
+   as before, as where all columns have offsets in general. */
+static gboolean
 rings_offsets_reweight (const Row *row, const double *q, double *stiffness)
 {
   guint n = row->profile.n;
+  gboolean changed = FALSE;
   g_autofree double *sums = g_new (double, n + 1);
 
   sums[0] = 0;
@@ -422,8 +442,11 @@ rings_offsets_reweight (const Row *row, const double *q, double *stiffness)
     guint from = c > AROUND ? c - AROUND : 0, end = MIN (c + AROUND + 1, n);
     double around = MAX (0, sums[end] - sums[from]) / (end - from);
     double factor = row->general[c] || around == 0 ? 1 : around / MAX (q[c] * q[c], 1e-3 * around);
+    const double before = stiffness[c];
     stiffness[c] = row->reach4[c] * CLAMP (factor, SOFTEST, STIFFEST);
+    changed = changed || stiffness[c] != before;
   }
+  return changed;
 }
 
 static void
@@ -439,10 +462,8 @@ rings_offsets_solve (Row *row, float *offsets)
   rings_offsets_doubt (row, kept, weights);
   memcpy (stiffness, row->reach4, n * sizeof *stiffness);
   td_rings_solve (kept, weights, stiffness, n, q);
-  for (guint i = 0; i < REWEIGHTINGS; i++) {
-    rings_offsets_reweight (row, q, stiffness);
+  for (guint i = 0; i < REWEIGHTINGS && rings_offsets_reweight (row, q, stiffness); i++)
     td_rings_solve (kept, weights, stiffness, n, q);
-  }
   for (guint c = 0; c < n; c++)
     offsets[c] = (float) q[c];
 }
@@ -494,7 +515,7 @@ td_rings_offsets (const TdRingsColumns *columns, const TdRingsLimits *limits, fl
     const double error = columns->widths[c] / 1.349 / sqrt (columns->n_samples);
     const double chance = NOISE_APART * MEDIANS * noise_at (columns, c) * sqrt (columns->n_parts);
     row.profile.values[c] = columns->medians[c];
-    row.profile.errors[c] = hypot (chance > 0 ? error : MEDIANS * error, columns->skews[c]);
+    row.profile.errors[c] = length_of (chance > 0 ? error : MEDIANS * error, columns->skews[c]);
     apart[c] = (float) sqrt (MAX (0, pow (columns->spreads[c], 2) - chance * chance));
     /* Where most arcs agree, the parts differ by their noise. */
     moving[c] = chance > 0 ? apart[c] * (1 - columns->shares[c]) : apart[c];
@@ -504,7 +525,7 @@ td_rings_offsets (const TdRingsColumns *columns, const TdRingsLimits *limits, fl
   if (!isfinite (columns->axis.axis))
     row.profile.unknown[0] = row.profile.unknown[n - 1] = 1;
   for (guint c = 0; c < n; c++)
-    row.noise[c] = hypot (row.profile.errors[c], 0.2 * apart[c]);
+    row.noise[c] = length_of (row.profile.errors[c], 0.2 * apart[c]);
   find_object (&row);
   /* An odd number of columns has one in the middle, and so has a mirrored row. */
   const guint n_blocks = (n + BLOCK - 1) / BLOCK | n % 2;

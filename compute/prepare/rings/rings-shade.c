@@ -374,7 +374,7 @@ typedef struct {
   TdShadeRow *rows;
   float *slot_offsets, *slot_dead, *drawn;
   double *known;
-  double *random;         /* [DRAWS][column], -1 to 1 */
+  const double *random;   /* [DRAWS][column], -1 to 1; the slab keeps it */
   double *ones, *factors; /* [column]; td_rings_factor()'s of them, for the reach */
   TdSlab *slab;           /* of the device that does it */
   TdBuffer *places[N_PLACES];
@@ -391,7 +391,6 @@ shade_clear (Shade *shade)
   g_free (shade->slot_dead);
   g_free (shade->drawn);
   g_free (shade->known);
-  g_free (shade->random);
   g_free (shade->ones);
   g_free (shade->factors);
 }
@@ -447,6 +446,23 @@ shade_factor (Shade *self)
   td_rings_factor (self->ones, stiffness, n, self->factors);
 }
 
+/* The same for all rows. To draw it takes as long as all else that the host does for one. */
+static const double *
+shade_random (TdSlab *slab)
+{
+  static const char key[] = "rings shade random";
+  double *random = td_slab_kept (slab, key);
+
+  if (random)
+    return random;
+  g_autoptr (GRand) generator = g_rand_new_with_seed (1);
+  random = g_new (double, DRAWS *(gsize) slab->n_columns);
+  for (gsize i = 0; i < DRAWS * (gsize) slab->n_columns; i++)
+    random[i] = g_rand_double_range (generator, -1, 1);
+  td_slab_keep (slab, key, random, g_free);
+  return random;
+}
+
 /* Which rows have shade, and what the host says of them. */
 static void
 shade_prepare (Shade *self)
@@ -454,7 +470,6 @@ shade_prepare (Shade *self)
   const TdRings *rings = self->rings;
   const TdShadeParams *p = &self->params;
   const guint n = p->n_columns;
-  g_autoptr (GRand) random = g_rand_new_with_seed (1);
 
   self->list = g_new (guint, rings->n_rows);
   self->rows = g_new (TdShadeRow, rings->n_rows);
@@ -471,9 +486,9 @@ shade_prepare (Shade *self)
   self->slot_dead = g_new (float, floats);
   self->drawn = g_new (float, DRAWS *floats);
   self->known = g_new (double, (gsize) self->n_slots *KNOWN * p->padded);
-  self->random = g_new (double, DRAWS *(gsize) n);
-  for (gsize i = 0; i < DRAWS * (gsize) n; i++)
-    self->random[i] = g_rand_double_range (random, -1, 1);
+  if (self->n_slots == 0)
+    return;
+  self->random = shade_random (rings->slab);
   shade_factor (self);
   td_parallel_for (self->n_slots, prepare_slot, self);
 }
@@ -587,14 +602,17 @@ shade_bin (Shade *self, GError **error)
 
   if (!bins)
     return FALSE;
-  if (!td_upload (from->queue, list, 0, self->list, self->n_slots * sizeof *self->list, error)
-      || !td_upload (from->queue, offsets, 0, self->slot_offsets,
-                     (guint64) self->n_slots * p->n_columns * sizeof (float), error)
-      || !td_rings_launch (&rings, "rings-columns", "rings_bin_views",
-                           (guint64) p->bin_rows * ((p->n_columns + lanes - 1) / lanes),
-                           TD_ARGS (from->data, list, offsets, bins, rings.first_row, from->n_views,
-                                    p->n_columns, p->n_bins, p->bin_rows),
-                           error))
+  /* Else shade_send() has sent them. */
+  if (self->slab != from
+      && (!td_upload (from->queue, list, 0, self->list, self->n_slots * sizeof *self->list, error)
+          || !td_upload (from->queue, offsets, 0, self->slot_offsets,
+                         (guint64) self->n_slots * p->n_columns * sizeof (float), error)))
+    return FALSE;
+  if (!td_rings_launch (&rings, "rings-columns", "rings_bin_views",
+                        (guint64) p->bin_rows * ((p->n_columns + lanes - 1) / lanes),
+                        TD_ARGS (from->data, list, offsets, bins, rings.first_row, from->n_views,
+                                 p->n_columns, p->n_bins, p->bin_rows),
+                        error))
     return FALSE;
   if (self->slab == from)
     return TRUE;

@@ -40,6 +40,7 @@ static const TdStepParameter parameters[] = {
 #define LEAST_BLOCK 8 /* views */
 #define TILE_VIEWS 8  /* as in kernels/rings-sort.cl */
 #define LEAST_VIEWS 16
+#define FEW_ROWS 16
 #define RANKS 4 /* of each block there */
 #define ARCS 32 /* of the turn, or more: two edges of an object seldom share one */
 
@@ -69,13 +70,14 @@ step_rings_row_bytes (const TdStep *step, const TdScanFacts *facts)
                   + curvature_floats (facts->n_views, facts->n_columns));
 }
 
-/* As many rows as other steps take, or half of the slab. Where a graphics card solves equations for
-   each row, only many rows at once keep it busy. */
+/* As many rows as other steps take, or half of the slab, or all of a small one. Where a graphics
+   card solves equations for each row, only many rows at once keep it busy. */
 static guint
 step_rings_rows (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
   guint64 bytes = td_rings_workspace_bytes (step, facts, n_rows);
-  return MAX (bytes / step_rings_row_bytes (step, facts), (n_rows + 1) / 2);
+  guint half = MAX ((n_rows + 1) / 2, MIN (n_rows, FEW_ROWS));
+  return MAX (bytes / step_rings_row_bytes (step, facts), half);
 }
 
 static guint64
