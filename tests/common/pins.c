@@ -6,11 +6,11 @@
 #include <string.h>
 
 #define PART 1e-3
+#define ANY "#"  /* a word that is another each time */
+#define SOME "…" /* of a window: any lines, or none */
 
-/* Of windows by "TEST PLACE KEY"; in the file the key is below the rest. NULL: not read yet. */
+/* By test, and by place in a window: the lines that are kept, a GPtrArray. NULL: not read yet. */
 static GHashTable *pins;
-/* By test: its lines in their order, a GPtrArray. */
-static GHashTable *pins_lists;
 /* The test that runs. */
 static struct {
   char *test;
@@ -39,38 +39,27 @@ pins_read (void)
   g_autofree char *path = g_build_filename (folder ? folder : ".", program, NULL);
   g_autofree char *text = NULL;
 
-  pins = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
-  pins_lists = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, NULL);
+  pins = g_hash_table_new (g_str_hash, g_str_equal);
   if (pins_of_another_computer () || !g_file_get_contents (path, &text, NULL, NULL))
     return;
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
-  const char *head = "";
   GPtrArray *list = NULL;
-  for (guint i = 0; lines[i]; i++) {
-    char *figures = strstr (lines[i], ": ");
-    if (lines[i][0] != ' ') {
-      head = lines[i];
-      list = strchr (head, ' ') ? NULL : g_ptr_array_new ();
-      if (list)
-        g_hash_table_insert (pins_lists, g_strdup (head), list);
-    } else if (list)
+  for (guint i = 0; lines[i]; i++)
+    if (lines[i][0] == ' ')
       g_ptr_array_add (list, g_strdup (lines[i] + 2));
-    else if (figures)
-      g_hash_table_insert (
-          pins, g_strdup_printf ("%s %.*s", head, (int) (figures - lines[i]) - 2, lines[i] + 2),
-          g_strdup (figures + 2));
-  }
+    else
+      g_hash_table_insert (pins, g_strdup (lines[i]), list = g_ptr_array_new ());
 }
 
 /* A number with a point, and what it may differ by; FALSE: it is a word or a whole number. */
 static gboolean
 pins_number (const char *word, double *value, double *may)
 {
-  const char *point = strchr (word, '.');
+  const char *from = word + strspn (word, "(“"), *point = strchr (from, '.');
   char *end;
 
-  *value = g_ascii_strtod (word, &end);
-  if (!point || end == word || strspn (end, ",;:%)") != strlen (end))
+  *value = g_ascii_strtod (from, &end);
+  if (!point || end == from || strspn (end, ",;:%)”") != strlen (end))
     return FALSE;
   const gsize digits = strspn (point + 1, "0123456789");
   const gboolean power = point[1 + digits] == 'e';
@@ -87,7 +76,7 @@ pins_same (const char *now, const char *then)
   if (g_strv_length (a) != g_strv_length (b))
     return FALSE;
   for (guint i = 0; a[i]; i++) {
-    if (strcmp (a[i], b[i]) == 0)
+    if (strcmp (a[i], b[i]) == 0 || strcmp (b[i], ANY) == 0)
       continue;
     const gboolean x_is = pins_number (a[i], &x, &may_x), y_is = pins_number (b[i], &y, &may_y);
     /* Trailing zeros may be left out: "0.5" and "1". */
@@ -109,13 +98,13 @@ pins_leave_out_folders (char *line)
   }
 }
 
-/* What is kept of a window, by key, or of a test, if it is compared now; else NULL. */
-static gpointer
-pins_then (GHashTable **of, const char *key)
+/* What is kept of a test or of a place, if it is compared now; else NULL. */
+static const GPtrArray *
+pins_then (const char *head)
 {
   if (!pins)
     pins_read ();
-  return g_test_quick () ? g_hash_table_lookup (*of, key) : NULL;
+  return g_test_quick () ? g_hash_table_lookup (pins, head) : NULL;
 }
 
 /* FALSE: figures are not kept now. */
@@ -159,7 +148,7 @@ pins_begin (const char *test)
     g_string_free (pins_now.since, TRUE);
   pins_now.test = g_strdup (test);
   pins_now.number = pins_now.met = 0;
-  pins_now.kept = pins_then (&pins_lists, test);
+  pins_now.kept = pins_then (test);
   pins_now.since = g_string_new (NULL);
   g_test_queue_destroy (pins_end, NULL);
 }
@@ -189,32 +178,69 @@ td_test_pin (const char *format, ...)
     g_string_append_printf (pins_now.since, "  %s\n", now);
 }
 
+/* How many of @lines are what is kept as one line: itself, or "… N SUM", which are N that other
+   places have, too. 0: they are other ones. */
+static guint
+pins_met (char **lines, const char *kept)
+{
+  guint n = 0;
+  char sum[9] = "";
+
+  if (!lines[0])
+    return 0;
+  if (sscanf (kept, SOME " %u %8s", &n, sum) != 2)
+    return pins_same (lines[0], kept);
+  g_autoptr (GChecksum) checksum = g_checksum_new (G_CHECKSUM_MD5);
+  for (guint i = 0; i < n; i++) {
+    if (!lines[i])
+      return 0;
+    g_checksum_update (checksum, (const guchar *) lines[i], -1);
+    g_checksum_update (checksum, (const guchar *) "\n", 1);
+  }
+  return g_str_has_prefix (g_checksum_get_string (checksum), sum) ? n : 0;
+}
+
+static char *
+pins_difference (const char *head, char **lines, guint number, const char *kept)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  g_string_printf (text, "%s, line %u that is kept:\n- %s", head, number, kept);
+  for (guint i = 0; lines[i] && (i == 0 || g_str_has_prefix (kept, SOME)); i++)
+    g_string_append_printf (text, "\n+ %s", lines[i]);
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
 char *
 td_test_pins_wrong (const char *place, char **lines)
 {
-  g_autofree char *head = g_strdup_printf ("%s %s ", g_test_get_path (), place);
-  g_autoptr (GHashTable) there = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  GHashTableIter all;
-  gpointer key, then;
+  g_autofree char *head = g_strdup_printf ("%s %s", g_test_get_path (), place);
+  const GPtrArray *kept = pins_then (head);
+  guint at = 0;
+  gboolean some = FALSE; /* lines may stand before the next that is kept */
 
   for (guint i = 0; lines[i]; i++) {
-    g_autofree char *line = pins_line (g_strconcat (head, lines[i], NULL));
-    char *now = strstr (line, ": ");
-    g_assert_nonnull (now);
-    *now = 0;
-    now += 2;
-    const char *was = pins_keep (line, now) ? NULL : pins_then (&pins, line);
-    if (was && !pins_same (now, was))
-      return g_strdup_printf ("%s was “%s”, and is “%s”", line, was, now);
-    g_hash_table_add (there, g_strdup (line));
+    g_autofree char *key = g_strdup_printf ("%s %u", head, i + 1);
+    pins_keep (key, pins_line (lines[i]));
   }
-  pins_then (&pins, head);
-  g_hash_table_iter_init (&all, pins);
-  while (!g_getenv ("TOMODESK_PINS_NEW") && g_test_quick ()
-         && g_hash_table_iter_next (&all, &key, &then))
-    if (g_str_has_prefix (key, head) && !g_hash_table_contains (there, key))
-      return g_strdup_printf ("%s was “%s”, and is gone", (char *) key, (char *) then);
-  return NULL;
+  if (!kept || g_getenv ("TOMODESK_PINS_NEW"))
+    return NULL;
+  for (guint i = 0; i < kept->len; i++) {
+    const char *line = kept->pdata[i];
+    const guint from = at;
+    if (strcmp (line, SOME) == 0) {
+      some = TRUE;
+      continue;
+    }
+    guint met = pins_met (lines + at, line);
+    while (some && !met && lines[at])
+      met = pins_met (lines + ++at, line);
+    if (!met)
+      return pins_difference (head, lines + from, i + 1, line);
+    at += met;
+    some = FALSE;
+  }
+  return some || !lines[at] ? NULL : g_strdup_printf ("%s, after all:\n+ %s", head, lines[at]);
 }
 
 void

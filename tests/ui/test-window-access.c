@@ -382,8 +382,10 @@ access_look_as_is (const char *place, gpointer top)
     access_lab (&walk);
   access_walk (&walk, top);
   if (!g_str_has_suffix (place, "-small") && !g_str_equal (place, "shortcuts")
-      && !g_str_equal (place, "guide"))
+      && !g_str_equal (place, "guide")) {
     td_test_pin_window (place, top);
+    td_test_pin_popovers (place, top);
+  }
   if (g_getenv ("TOMODESK_ACCESS_PICTURES")) {
     g_autofree char *name
         = g_strdup_printf ("access-%s-%s-%u", place, g_getenv ("LANGUAGE"), text_percent);
@@ -457,6 +459,7 @@ access_dialog (const char *action, GType type, const char *place)
   GtkWindow *dialog = td_test_other_window (type);
   access_expand (GTK_WIDGET (dialog));
   access_look (place, dialog);
+  td_test_pin_choices (place, dialog);
   gtk_window_close (dialog);
   td_test_wait (td_test_window_is_gone, &type, "the dialog to close");
   access_no_window_is_hidden ();
@@ -532,6 +535,7 @@ test_scan (void)
   gtk_toggle_button_set_active (td_test_part (td_test_part (td_test_window, "panel"), "more"),
                                 TRUE);
   access_look ("panel", td_test_window);
+  td_test_pin_choices ("panel", td_test_part (td_test_window, "panel"));
   access_style ();
   access_dialog ("reconstruct", TD_TYPE_RECONSTRUCT_DIALOG, "reconstruct");
   access_check ();
@@ -609,6 +613,8 @@ test_results (void)
   gtk_switch_set_active (td_test_part (dialog, "find"), FALSE);
   td_test_wait (access_is_sensitive, td_test_part (dialog, "accept"), "the scan to be looked at");
   access_look ("batch", dialog);
+  td_test_pin_choices ("batch", dialog);
+  td_test_wait (access_is_sensitive, td_test_part (dialog, "accept"), "what was chosen at first");
   td_test_click (td_test_part (dialog, "accept"));
   g_autoptr (TdJobItem) item = g_list_model_get_item (jobs, g_list_model_get_n_items (jobs) - 1);
   td_test_wait (access_job_has_ended, item, "the batch");
@@ -629,6 +635,7 @@ test_results (void)
   td_test_click (td_test_part (td_test_window, "volume_view.browser.movie"));
   GtkWindow *movie = td_test_other_window (TD_TYPE_MOVIE_DIALOG);
   access_look ("movie", movie);
+  td_test_pin_choices ("movie", movie);
   access_check ();
   gtk_window_destroy (movie);
 }

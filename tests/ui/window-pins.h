@@ -3,7 +3,12 @@
 
 #include <gtk/gtk.h>
 
-/* td_test_pins_wrong() of what a window shows, once it is so or after a while: words, tooltips,
-   numbers, switches, and what can be used. In English, at the usual size, and by the toolkit's
-   version that made the figures; else nothing is looked at. */
+/* td_test_pins_wrong() of what a window or a part of it shows, once it is so or after a while.
+   Words, tooltips, what readers of screens say, numbers, switches, what can be used, and what is
+   drawn. It looks in English, at the usual size, by the toolkit that made the figures. */
 void td_test_pin_window (const char *place, gpointer top);
+/* The same of each menu that can be opened below @top, once in the program. */
+void td_test_pin_popovers (const char *place, gpointer top);
+/* What changes below @top by each choice, switch and number that can be used there. A choice takes
+   each value, and a number the next. Each is as it was afterwards. */
+void td_test_pin_choices (const char *place, gpointer top);
