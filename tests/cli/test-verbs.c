@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What each verb prints of small scans and writes as a text, compared with what it was when
+   somebody last looked (tests/pins). Here only the status is asked. */
+#include <string.h>
+#include <sys/wait.h>
+
+#include <glib.h>
+
+#include "tests/common/pins.h"
+#include "tests/unit/test-folder.h"
+
+static TestFolder *verbs_folder;
+
+/* Where something is timed, numbers are "#": of the lab's table just those between kernel and
+   error. */
+static char *
+verbs_without_times (const char *line, gboolean timed)
+{
+  const gboolean row = g_regex_match_simple ("^[0-9] host", line, 0, 0);
+  g_autoptr (GRegex) of_row = g_regex_new ("(?<=single)(\\s+[0-9.]+){4}", 0, 0, NULL);
+  g_autoptr (GRegex) number = g_regex_new (" *[-+]?[0-9][0-9.]*(e[-+][0-9]+)?", 0, 0, NULL);
+
+  return row     ? g_regex_replace_literal (of_row, line, -1, 0, " #", 0, NULL)
+         : timed ? g_regex_replace_literal (number, line, -1, 0, " #", 0, NULL)
+                 : g_strdup (line);
+}
+
+static void
+verbs_pin (const char *what, const char *text, gboolean timed)
+{
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+
+  for (guint i = 0; lines[i]; i++) {
+    g_autofree char *line = verbs_without_times (lines[i], timed);
+    if (g_strchomp (line)[0])
+      td_test_pin ("%s %s", what, line);
+  }
+}
+
+static void
+verbs_run (const char *line, int status)
+{
+  const gboolean timed = g_str_has_prefix (line, "bench") || g_str_has_prefix (line, "tune");
+  g_autofree char *whole = g_strdup_printf ("%s %s", g_getenv ("TOMODESK_CLI"), line);
+  g_autofree char *out = NULL, *problem = NULL;
+  g_auto (GStrv) words = NULL;
+  g_autoptr (GError) error = NULL;
+  int ended;
+
+  td_test_pin ("run %s", line);
+  g_shell_parse_argv (whole, NULL, &words, &error);
+  g_assert_no_error (error);
+  g_spawn_sync (verbs_folder->path, words, NULL, G_SPAWN_DEFAULT, NULL, NULL, &out, &problem,
+                &ended, &error);
+  g_assert_no_error (error);
+  verbs_pin ("out", out, timed);
+  verbs_pin ("error", problem, timed);
+  g_assert_true (WIFEXITED (ended));
+  g_assert_cmpint (WEXITSTATUS (ended), ==, status);
+}
+
+/* A text that was written. */
+static void
+verbs_look_at (const char *name)
+{
+  g_autofree char *path = g_build_filename (verbs_folder->path, name, NULL);
+  g_autofree char *text = NULL;
+
+  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  char *times = strstr (text, "M694.00 346.00L"); /* the chart of times, the last one */
+  if (times)
+    *times = 0;
+  g_autoptr (GString) spaced = g_string_new (text);
+  if (g_str_has_suffix (name, ".csv"))
+    g_string_replace (spaced, ",", ", ", 0); /* a word a cell */
+  verbs_pin (name, spaced->str, FALSE);
+}
+
+/* The others use what this one makes. */
+static void
+test_phantom (void)
+{
+  verbs_run ("phantom discs --output par.nxs --columns 48 --rows 4 --views 40 --pixel-mm 0.02"
+             " --photons 20000 --seed 3",
+             0);
+  verbs_run ("phantom ellipsoids --cone --output cone.nxs --columns 24 --rows 16 --views 36", 0);
+  verbs_run ("phantom discs --cone --output fan --columns 24 --rows 1 --views 30", 0);
+}
+
+static void
+test_scans (void)
+{
+  static const char *const lines[] = {
+    "info par.nxs",
+    "info par.nxs --json",
+    "info par.nxs --advice",
+    "info cone.nxs",
+    "info cone.nxs --json",
+    "info fan",
+    "info fan --json",
+    "plan par.nxs --device host --bits 16",
+    "plan par.nxs --device host --json",
+    "plan par.nxs --device host --method sirt --iterations 5 --json",
+    "plan par.nxs --device host --each-device",
+    "plan cone.nxs --device host",
+    "plan cone.nxs --device host --json",
+    "plan fan --device host",
+    "plan cone.nxs --device host --cluster local:4",
+    "plan cone.nxs --device host --cluster local:4 --json",
+    "plan par.nxs --device host --cluster local:2 --json",
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (lines); i++)
+    verbs_run (lines[i], 0);
+}
+
+static void
+test_volumes (void)
+{
+  static const char *const lines[] = {
+    "reconstruct par.nxs --device host --output v.h5 --method fbp",
+    "reconstruct par.nxs --device host --output v16 --bits 16 --range auto --method fbp --json",
+    "reconstruct par.nxs --device host --output s.tif --method sirt --iterations 3",
+    "reconstruct cone.nxs --device host --output c.tif --json",
+    "reconstruct par.nxs --device host --output v.h5 --rows 1:3 --centre 23.25 --overwrite",
+    "info v16 --volume",
+    "info v16 --volume --json",
+    "info v.h5 --volume",
+    "slice v.h5",
+    "slice v.h5 --json",
+    "slice v16 --statistics",
+    "slice c.tif --axis x --at 3 --output plane.png",
+    "slice c.tif --axis y --output plane.tif --json",
+    "compare s.tif v16",
+    "compare s.tif v16 --circle 0.5 --json",
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (lines); i++)
+    verbs_run (lines[i], 0);
+  verbs_run ("compare s.tif v16 --limit 0.001", 1);
+  verbs_run ("compare s.tif c.tif", 1);
+  verbs_run ("slice v.h5 --at 9", 2);
+}
+
+static void
+test_lab (void)
+{
+  verbs_run ("lab par.nxs --device host --variant '' --variant 'Soft: --filter hann'"
+             " --variant '--interpolation nearest' --csv lab.csv --picture lab.svg --save lab.json",
+             0);
+  verbs_look_at ("lab.csv");
+  verbs_look_at ("lab.svg");
+  verbs_look_at ("lab.json");
+  verbs_run ("lab par.nxs --row 1 --variants lab.json --reference --json", 0);
+  verbs_run ("lab par.nxs --device host --variant '' --variant '--filter hann' --budget --quick",
+             0);
+}
+
+static void
+test_devices (void)
+{
+  static const char *const lines[] = {
+    "devices --device host",
+    "devices --device host --json",
+    "devices --device host --self-test",
+    "devices --device host --self-test --json",
+    "tune --device host --size 32 --runs 1",
+    "tune --device host --size 32 --runs 1 --json",
+    "bench --device host --size 16 --slices 1 --filter",
+    "bench --device host --size 16 --slices 1,2 --csv",
+    "bench --device host --size 16 --slices 1 --json",
+    "bench --cone --device host --size 16 --views 16",
+    "bench --cone --device host --size 16 --views 16 --json",
+    "bench --cone --project --device host --size 16 --views 16",
+    "bench --cone --project --device host --size 16 --views 16 --json",
+    "bench --end-to-end --device host --columns 16 --rows-in-memory 2 --views 16",
+    "bench --prepare --device host --columns 32 --views 20 --step rings --rings 0.01 --parts",
+    "profiles",
+    "profiles --json",
+    "jobs",
+    "jobs --json",
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (lines); i++)
+    verbs_run (lines[i], 0);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  verbs_folder = test_folder_new ();
+  g_setenv ("XDG_CONFIG_HOME", verbs_folder->path, TRUE);
+  g_setenv ("XDG_DATA_HOME", verbs_folder->path, TRUE);
+  g_setenv ("XDG_CACHE_HOME", verbs_folder->path, TRUE); /* no rates are known, nothing is tuned */
+  g_test_add_func ("/cli-verbs/phantom", test_phantom);
+  g_test_add_func ("/cli-verbs/scans", test_scans);
+  g_test_add_func ("/cli-verbs/volumes", test_volumes);
+  g_test_add_func ("/cli-verbs/lab", test_lab);
+  g_test_add_func ("/cli-verbs/devices", test_devices);
+  const int status = g_test_run ();
+  test_folder_free (verbs_folder);
+  return status;
+}
