@@ -118,7 +118,8 @@ test_recall (void)
   /* What is offered for the scan goes with it, long before its time is over. */
   td_test_wait (afresh_is_offered, GINT_TO_POINTER (TRUE), "the offer to begin afresh");
   td_test_activate ("close-scan", NULL);
-  td_test_pause (1500);
+  for (guint i = 0; i < 30 && !afresh_is_offered (GINT_TO_POINTER (FALSE)); i++)
+    td_test_pause (50);
   g_assert_true (afresh_is_offered (GINT_TO_POINTER (FALSE)));
   td_test_open (scan_path);
   g_assert_true (td_session_can_undo (session));
