@@ -146,7 +146,8 @@ static void
 test_lab (void)
 {
   verbs_run ("lab par.nxs --device host --variant '' --variant 'Soft: --filter hann'"
-             " --variant '--interpolation nearest' --csv lab.csv --picture lab.svg --save lab.json",
+             " --variant '--interpolation nearest' --variant '--filter none' --csv lab.csv "
+             "--picture lab.svg --save lab.json",
              0);
   verbs_look_at ("lab.csv");
   verbs_look_at ("lab.svg");

@@ -13,12 +13,25 @@
 #define CELLS_Y 4
 
 typedef struct {
-  guint depth;     /* what is said, and stands around */
+  guint depth; /* what is said, and stands around */
+  gboolean choosing;
   gboolean unsure; /* figures turn on how FFTW chose to transform */
   GStrvBuilder *lines;
 } Looking;
 
 /* What only this computer has. */
+/* Advice comes when the data were looked at anew, and what comes next is said then. */
+static gboolean
+window_pins_comes_late (GtkWidget *widget)
+{
+  const char *tip = gtk_widget_get_tooltip_text (widget);
+
+  return g_str_equal (G_OBJECT_TYPE_NAME (widget), "TdAdviceGroup")
+         || (tip && g_str_has_prefix (tip, "What comes next"))
+         || (GTK_IS_LABEL (widget)
+             && g_str_has_prefix (gtk_label_get_text (GTK_LABEL (widget)), "Next:"));
+}
+
 static gboolean
 window_pins_skip (GtkWidget *widget)
 {
@@ -118,7 +131,7 @@ window_pins_spoken (GtkWidget *widget, GString *says)
 
 /* "": nothing to say. */
 static void
-window_pins_say (GtkWidget *widget, GString *says)
+window_pins_say (const Looking *looking, GtkWidget *widget, GString *says)
 {
   static const char *const classes[] = {
     "wrong",    "error", "warning", "success", "accent", "suggested-action", "destructive-action",
@@ -172,7 +185,8 @@ window_pins_say (GtkWidget *widget, GString *says)
   if (window_pins_is_drawn (widget))
     window_pins_draw (widget, says);
   for (guint i = 0; i < G_N_ELEMENTS (classes); i++)
-    if (gtk_widget_has_css_class (widget, classes[i]))
+    if (gtk_widget_has_css_class (widget, classes[i])
+        && !(looking->choosing && g_str_equal (classes[i], "suggested-action")))
       g_string_append_printf (says, " .%s", classes[i]);
   if (!gtk_widget_get_sensitive (widget))
     g_string_append (says, " off");
@@ -210,10 +224,10 @@ window_pins_walk (Looking *looking, GtkWidget *widget)
   const Looking around = *looking;
   g_autoptr (GString) says = g_string_new (NULL);
 
-  if (window_pins_skip (widget))
+  if (window_pins_skip (widget) || (looking->choosing && window_pins_comes_late (widget)))
     return;
   looking->unsure |= g_str_equal (G_OBJECT_TYPE_NAME (widget), "TdAxisAnswer");
-  window_pins_say (widget, says);
+  window_pins_say (looking, widget, says);
   if (says->len > 0 || g_str_has_prefix (G_OBJECT_TYPE_NAME (widget), "Td")) {
     window_pins_line (looking, widget, says->str);
     looking->depth++;
@@ -226,10 +240,10 @@ window_pins_walk (Looking *looking, GtkWidget *widget)
 }
 
 static char **
-window_pins_take (gpointer top)
+window_pins_take (gpointer top, gboolean choosing)
 {
   g_autoptr (GStrvBuilder) lines = g_strv_builder_new ();
-  Looking looking = { .lines = lines };
+  Looking looking = { .choosing = choosing, .lines = lines };
 
   window_pins_walk (&looking, top);
   return g_strv_builder_end (lines);
@@ -282,18 +296,34 @@ window_pins_change (char **base, char **now)
   return g_strv_builder_end (lines);
 }
 
+/* Until nothing has changed for a while: whoever keeps figures has time. */
+static void
+window_pins_settle (gpointer top, guint times)
+{
+  g_auto (GStrv) before = NULL;
+
+  for (guint same = 0; same < times;) {
+    td_test_pause (500);
+    char **now = window_pins_take (top, FALSE);
+    same = before && g_strv_equal ((const char *const *) before, (const char *const *) now)
+               ? same + 1
+               : 0;
+    g_strfreev (before);
+    before = now;
+  }
+}
+
 /* Of what @top shows, all or what is other than @base (nullable). */
 static void
 window_pins_pin (const char *place, gpointer top, char **base)
 {
-  const gboolean new = g_getenv ("TOMODESK_PINS_NEW") != NULL;
   g_autofree char *at = window_pins_place (place, top);
   g_autofree char *wrong = NULL;
 
-  if (new)
-    td_test_pause (base ? 500 : 3000);
+  if (g_getenv ("TOMODESK_PINS_NEW"))
+    window_pins_settle (top, base ? 2 : 4);
   for (guint i = 0; i < TRIES; i++) {
-    g_auto (GStrv) shown = window_pins_take (top);
+    g_auto (GStrv) shown = window_pins_take (top, base != NULL);
     g_auto (GStrv) lines = base ? window_pins_change (base, shown) : g_strdupv (shown);
     g_free (wrong);
     wrong = td_test_pins_wrong (at, lines);
@@ -427,7 +457,7 @@ td_test_pin_choices (const char *place, gpointer top)
 
   if (!window_pins_are_compared ())
     return;
-  g_auto (GStrv) base = window_pins_take (top);
+  g_auto (GStrv) base = window_pins_take (top, TRUE);
   Choosing choosing = { place, top, base, 0 };
   window_pins_collect (top, types, controls);
   for (guint i = 0; i < controls->len; i++)
