@@ -331,7 +331,7 @@ window_pins_pin (const char *place, gpointer top, char **base)
       return;
     td_test_pause (PAUSE_MS);
   }
-  g_error ("%s", wrong);
+  g_error ("%s\nIf this is meant: tests/pins.py BUILD %s", wrong, g_get_prgname ());
 }
 
 void
