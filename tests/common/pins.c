@@ -211,6 +211,14 @@ pins_difference (const char *head, char **lines, guint number, const char *kept)
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
+gboolean
+td_test_pins_are_kept (const char *place)
+{
+  g_autofree char *head = g_strdup_printf ("%s %s", g_test_get_path (), place);
+
+  return pins_then (head) != NULL;
+}
+
 char *
 td_test_pins_wrong (const char *place, char **lines)
 {

@@ -18,3 +18,5 @@ void td_test_pin_values (const char *what, const float *values, gsize n);
    another place shows, too. NULL if they are as they were, else what is wrong. Whoever asks may
    look again. (transfer full) */
 char *td_test_pins_wrong (const char *place, char **lines);
+/* There is something to compare with at that place. */
+gboolean td_test_pins_are_kept (const char *place);
