@@ -2,6 +2,8 @@
 /* Scripts here and on hosts, by an ssh that is none. What comes back; and what is said of hosts
    that let nobody in, hang, or go away. */
 #include <glib/gstdio.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cluster/shell.h"
@@ -92,7 +94,9 @@ test_session (void)
   g_assert_cmpstr (alone.out, !=, first.out);
   /* It is gone: another one takes its place. */
   assert_run (shell, 20, "(sleep 0.05; kill -9 $$) >/dev/null 2>&1 &", NULL, &again);
-  g_usleep (200000);
+  const gint64 deadline = g_get_monotonic_time () + 20 * G_USEC_PER_SEC;
+  while (kill (atoi (first.out), 0) == 0 && g_get_monotonic_time () < deadline)
+    g_usleep (10000);
   td_shell_result_clear (&second);
   assert_run (shell, 20, "echo $$", NULL, &second);
   g_assert_cmpstr (second.out, !=, first.out);
