@@ -10,7 +10,6 @@
 #include "compute/device/host-fft.h"
 #include "compute/engine/method.h"
 #include "compute/methods/methods.h"
-#include "compute/recipe/field.h"
 #include "config.h"
 #include "dataset/json-walk.h"
 #include "dataset/message.h"

@@ -169,7 +169,7 @@ tour_group (Tour *tour, hid_t group, const char *path, guint depth)
     return TRUE;
   g_auto (GStrv) names = td_h5_names (group);
   for (guint i = 0; names[i]; i++) {
-    g_autofree char *below = g_strconcat (strcmp (path, "/") == 0 ? "" : path, "/", names[i], NULL);
+    g_autofree char *below = g_build_path ("/", path, names[i], NULL);
     g_auto (TdH5Id) child = -1;
     H5L_info_t link;
 
@@ -322,12 +322,11 @@ char *
 td_h5_attribute_string (hid_t object, const char *name)
 {
   TD_H5_GUARD;
-
-  if (H5Aexists (object, name) <= 0)
-    return NULL;
-  g_auto (TdH5Id) attribute = H5Aopen (object, name, H5P_DEFAULT);
+  g_auto (TdH5Id) attribute
+      = H5Aexists (object, name) > 0 ? H5Aopen (object, name, H5P_DEFAULT) : -1;
   g_auto (TdH5Id) type = attribute < 0 ? -1 : H5Aget_type (attribute);
   g_auto (TdH5Id) space = attribute < 0 ? -1 : H5Aget_space (attribute);
+
   return type < 0 ? NULL : read_text (attribute, type, space, TRUE);
 }
 

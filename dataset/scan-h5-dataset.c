@@ -45,7 +45,7 @@ scan_h5_dataset_visit (hid_t group, const char *path, gpointer user)
 
   for (guint i = 0; names[i]; i++) {
     g_auto (TdH5Id) dataset = td_h5_find_dataset (group, names[i], NULL);
-    g_autofree char *own = g_strconcat (strcmp (path, "/") == 0 ? "" : path, "/", names[i], NULL);
+    g_autofree char *own = g_build_path ("/", path, names[i], NULL);
     hsize_t shape[3];
     const int rank = dataset < 0 ? 0 : td_h5_shape (dataset, shape, 3);
 

@@ -461,8 +461,7 @@ place_path (const NexusPlace *place, guint i, const char *name)
   default: {
     g_autofree char *above = g_path_get_dirname (place->entry);
 
-    return g_strdup_printf ("%s/instrument/%s/%s", strcmp (above, "/") == 0 ? "" : above, name,
-                            name);
+    return g_build_path ("/", above, "instrument", name, name, NULL);
   }
   }
 }
