@@ -53,13 +53,17 @@ tomcat_log_read (const char *text, const char *image, TdTomcatLog *log)
 {
   const char *prefix = tomcat_log_value (text, "File Prefix");
   const gsize length = prefix ? strcspn (prefix, " \t\r\n") : 0;
+  const double step = tomcat_log_number (text, "Angular step");
 
+  if (!tomcat_log_count (text, "Number of darks", &log->n_darks)
+      || !tomcat_log_count (text, "Number of flats", &log->n_flats)
+      || !tomcat_log_count (text, "Number of projections", &log->n_views) || log->n_views == 0
+      || g_ascii_strncasecmp (image, prefix ? prefix : "", length) != 0)
+    return FALSE;
   log->first_deg = tomcat_log_number (text, "Rot Y min position");
-  log->last_deg = tomcat_log_number (text, "Rot Y max position");
-  return tomcat_log_count (text, "Number of darks", &log->n_darks)
-         && tomcat_log_count (text, "Number of flats", &log->n_flats)
-         && tomcat_log_count (text, "Number of projections", &log->n_views) && log->n_views > 0
-         && g_ascii_strncasecmp (image, prefix ? prefix : "", length) == 0;
+  log->last_deg = isfinite (step) ? log->first_deg + (log->n_views - 1) * step
+                                  : tomcat_log_number (text, "Rot Y max position");
+  return TRUE;
 }
 
 char *

@@ -817,8 +817,9 @@ test_tomcat (void)
     g_autofree char *text = g_strdup_printf (
         "Beam energy  [keV] : 20\nFile Prefix : %s\nNumber of projections       : %u\n"
         "Number of darks : %u\nNumber of flats : %u\nNumber of inter-flats : 0\n"
-        "Rot Y min position  [deg] : 0.000\nRot Y max position  [deg] : 180.000\n",
-        cases[i].prefix, cases[i].n_views, cases[i].n_darks, cases[i].n_flats);
+        "Rot Y min position  [deg] : 0.000\nRot Y max position  [deg] : 180.000\n%s",
+        cases[i].prefix, cases[i].n_views, cases[i].n_darks, cases[i].n_flats,
+        i == 0 ? "Angular step [deg] : 36\n" : "");
     const TdScanOptions options = { .angles = i == 4 ? "0:180" : NULL };
     g_autoptr (GError) error = NULL;
 
@@ -838,7 +839,8 @@ test_tomcat (void)
     g_assert_cmpuint (facts->n_views, ==, cases[i].views);
     g_assert_cmpuint (facts->n_flats, ==, cases[i].flats);
     g_assert_cmpuint (facts->n_darks, ==, i < 2 ? cases[i].n_darks : 0);
-    g_assert_cmpfloat_with_epsilon (facts->angles_rad[facts->n_views - 1], G_PI, 1e-9);
+    g_assert_cmpfloat_with_epsilon (facts->angles_rad[facts->n_views - 1],
+                                    (i == 0 ? 144 : 180) * G_PI / 180, 1e-9);
     g_assert_cmpfloat (first_value (scan, TD_FRAME_PROJECTION, 0), ==, before);
   }
 }
