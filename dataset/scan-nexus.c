@@ -1000,6 +1000,8 @@ scan_nexus_take_details (TdScan *scan, const TdH5Source *source, hid_t file,
     note_planned (scan, detector);
     td_h5_scan_take_distance (scan, detector, "distance", 1e3);
   }
+  /* The ESRF's, as of a parallel beam: it goes before the detector's. */
+  td_h5_scan_take_distance (scan, entry, "sample/propagation_distance", 1e3);
   if (!scan_nexus_take_geometry (scan, entry, error)
       || !td_h5_scan_check_cone (scan, frames, place->frames_path, options, error)
       || !check_motion (scan, source, entry, error))

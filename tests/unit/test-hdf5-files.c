@@ -596,16 +596,17 @@ test_distance (void)
     { "furlong", { 0, 0 }, "“furlong”" },
   };
 
-  for (guint i = 0; i < 2 * G_N_ELEMENTS (cases); i++) {
-    const guint which = i / 2;
-    const gboolean nexus = i % 2;
+  static const char *const places[]
+      = { "measurement/instrument/detector/distance", "entry/instrument/detector/distance",
+          "entry/sample/propagation_distance" };
+
+  for (guint i = 0; i < 3 * G_N_ELEMENTS (cases); i++) {
+    const guint which = i / 3;
+    const gboolean nexus = i % 3 > 0;
     g_autoptr (TestFolder) folder = test_folder_new ();
     g_autofree char *path = test_folder_file (folder, "scan.h5");
 
-    make_with_number (path, nexus,
-                      nexus ? "entry/instrument/detector/distance"
-                            : "measurement/instrument/detector/distance",
-                      2, cases[which].units);
+    make_with_number (path, nexus, places[i % 3], 2, cases[which].units);
     g_autoptr (TdScan) scan = open_scan (path, NULL);
     const TdScanFacts *facts = td_scan_facts (scan);
     g_autofree char *notes = td_messages_join (facts->notes, "\n", NULL);
