@@ -4,6 +4,7 @@
 #include "error.h"
 
 #if TD_HAVE_LZF
+#include <errno.h>
 #include <lzf.h>
 
 gboolean
@@ -16,33 +17,35 @@ td_h5_lzf_unpack (const guint8 *from, gsize bytes, guint8 *to, gsize room)
 /* No LZF stream unpacks to more times its length. */
 #define LZF_MOST 128u
 
-/* For what the library reads itself, and for writing. A file states the length of a chunk, but not
-   as the library's filters must have it. */
+/* For what the library reads itself, and for writing. h5py states a chunk's length as the third
+   value; without it, room grows until all fits. */
 static gsize
 hdf5_filters_lzf (unsigned flags, gsize n_values, const unsigned *values, gsize bytes, gsize *size,
                   void **buffer)
 {
-  const gboolean unpacks = flags & H5Z_FLAG_REVERSE;
-  const gsize most = unpacks ? LZF_MOST * bytes : bytes;
-  gsize done = 0;
+  const gboolean unpacks = flags & H5Z_FLAG_REVERSE, stated = n_values > 2 && values[2] > 0;
+  const gsize first = !unpacks ? bytes : stated ? values[2] : 2 * bytes;
+  const gsize most = !unpacks || stated ? first : LZF_MOST * bytes;
 
-  for (gsize room = unpacks ? 2 * bytes : bytes; done == 0 && room <= MIN (most, G_MAXUINT);
-       room *= 2) {
+  for (gsize room = first; room <= MIN (most, G_MAXUINT); room *= 2) {
     void *to = H5allocate_memory (room, FALSE);
 
     if (!to)
       return 0;
-    done = (unpacks ? lzf_decompress : lzf_compress) (*buffer, (unsigned) bytes, to,
-                                                      (unsigned) room);
+    errno = 0;
+    const gsize done = (unpacks ? lzf_decompress : lzf_compress) (*buffer, (unsigned) bytes, to,
+                                                                  (unsigned) room);
     if (done > 0) {
       H5free_memory (*buffer);
       *buffer = to;
       *size = room;
-    } else {
-      H5free_memory (to);
+      return done;
     }
+    H5free_memory (to);
+    if (errno != E2BIG) /* damaged */
+      return 0;
   }
-  return done;
+  return 0;
 }
 
 void

@@ -30,7 +30,8 @@ typedef enum {
 typedef struct {
   const char *name;
   Layout layout;
-  const char *filters; /* a letter each: s shuffle, d deflate, l LZF, f Fletcher's sum */
+  const char *filters; /* a letter each: s shuffle, d deflate, l LZF (L: as h5py states it), f
+                          Fletcher's sum */
   hsize_t chunk[3];
   gboolean library; /* only the library can read it */
   guint user_block;
@@ -51,7 +52,7 @@ static const Kind kinds[] = {
   { "deflate-shuffle", CHUNKED, "ds", { 2, 23, 16 } },
 #if TD_HAVE_LZF
   { "lzf", CHUNKED, "l", { 3, 8, 31 } },
-  { "shuffle-lzf", CHUNKED, "sl", { 5, 4, 16 } },
+  { "shuffle-lzf", CHUNKED, "sL", { 5, 4, 16 } },
 #endif
   { "fletcher", CHUNKED, "df", { 2, 23, 16 }, .library = TRUE },
   { "chunks-user-block", CHUNKED, "sd", { 2, 5, 7 }, .library = TRUE, .user_block = 512 },
@@ -108,6 +109,9 @@ static hid_t
 make_properties (const Kind *kind, const char *folder, gsize bytes)
 {
   const hid_t properties = H5Pcreate (H5P_DATASET_CREATE);
+  const unsigned lzf[]
+      = { 4, 0x0105,
+          (unsigned) (kind->chunk[0] * kind->chunk[1] * kind->chunk[2] * (bytes / SAMPLES)) };
 
   if (kind->layout == COMPACT)
     H5Pset_layout (properties, H5D_COMPACT);
@@ -119,6 +123,7 @@ make_properties (const Kind *kind, const char *folder, gsize bytes)
     g_assert_cmpint (*filter == 's'   ? H5Pset_shuffle (properties)
                      : *filter == 'd' ? H5Pset_deflate (properties, 4)
                      : *filter == 'l' ? H5Pset_filter (properties, LZF, H5Z_FLAG_OPTIONAL, 0, NULL)
+                     : *filter == 'L' ? H5Pset_filter (properties, LZF, H5Z_FLAG_OPTIONAL, 3, lzf)
                                       : H5Pset_fletcher32 (properties),
                      >=, 0);
   return properties;
