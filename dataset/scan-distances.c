@@ -18,9 +18,11 @@
 static const char to_sample[]
     = "sod,fod,dso,source to object,source object,source to table,source to axis,source axis,"
       "source to sample,source sample,source to origin,source origin,source to rotation,"
-      "source to center,source to isocenter,src to object,focus object";
+      "source to center,source to isocenter,src to object,source to ra,focus object";
 static const char to_detector[]
     = "sdd,fdd,dsd,source to detector,source detector,src to detector,focus detector";
+static const char behind_sample[]
+    = "odd,object to detector,sample to detector,axis to detector,detector to ra";
 
 static gboolean
 scan_distances_is_text (const char *name)
@@ -86,7 +88,9 @@ scan_distances_note (TdScan *scan, const char *folder)
     g_autofree char *text = td_text_head (paths[i], HEAD_BYTES);
     g_autofree char *words = scan_distances_words (text ? text : "");
     const double sample = scan_distances_find (words, to_sample);
-    const double detector = scan_distances_find (words, to_detector);
+    const double stated = scan_distances_find (words, to_detector);
+    const double detector
+        = stated > 0 ? stated : sample + scan_distances_find (words, behind_sample);
 
     if (!(sample > 0) || !(detector > sample) || sample > TD_SCAN_FARTHEST_CONE_MM)
       continue;

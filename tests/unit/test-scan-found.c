@@ -862,6 +862,8 @@ test_distances (void)
     { "scan.json", "{ \"SourceObjectDistance\": 100, \"SourceDetectorDistance\": 400 }", "(100)" },
     { "scan.json", "{ \"source_to_object_mm\": [100], \"source_to_detector_mm\": [400] }",
       "(100)" },
+    { "scan.txt", "Source to RA Distance: 100 mm\nDetector to RA Distance: 300 mm\n",
+      "(100) and to the detector (400)" },
     { "scan.txt", "SOD 400\nSDD 100\n", NULL },
     { "scan.txt", "source to sample 144000 mm\nsource to detector 144200 mm\n", NULL },
     { "scan.txt", "sodium 100\nsdds 400\n", NULL },
