@@ -26,6 +26,17 @@ static const char ssh[]
       "  echo 'Connection to drops closed by remote host.' >&2; exit 255 ;;\n"
       "esac\n";
 
+/* Tells how far it is, and on standard error what it was given. The first path says how it ends. */
+static const char rsync[]
+    = "#!/bin/sh\n"
+      "printf '    1,234   5%%    1.00MB/s\\r    2,345  25%%    1.00MB/s'; sleep 0.05\n"
+      "printf '\\r    9,876 100%%    1.00MB/s    0:00:01\\n'\n"
+      "for word; do [ \"$last\" != -- ] || first=$word; last=$word; done\n"
+      "case $first in */ends) status=0 ;; *) status=23 ;; esac\n"
+      "{ printf '%s|' \"$@\"; echo; echo more; } >&2\n"
+      "printf '%s|' \"$@\" > \"$0.words\"\n"
+      "exit $status\n";
+
 /* In the shell that waits, and in one of its own. */
 static const guint limits_s[] = { 20, 120 };
 
@@ -244,16 +255,75 @@ test_paths (void)
   g_assert_null (td_shell_host (td_shell_get (NULL, NULL, NULL)));
 }
 
+/* ── Copies ── */
+
+static void
+note_progress (double fraction, gpointer user)
+{
+  g_array_append_val (user, fraction);
+}
+
+/* What rsync is asked for, how far it says it is, and the first line of what goes wrong. */
+static void
+test_copy (gconstpointer program)
+{
+  static const char *const ends[] = { "/a b/ends", "/c", NULL }, *const fails[] = { "/d", NULL };
+  static const struct {
+    const char *host, *const *from;
+    gboolean relative;
+    const char *begins, *finishes, *error;
+  } copies[] = {
+    { NULL, ends, FALSE, "-as|--inplace|--no-inc-recursive|--info=progress2|--|/a b/ends|/c|/to|" },
+    { NULL, ends, TRUE,
+      "-as|--inplace|--no-inc-recursive|--info=progress2|--copy-links|--relative|--|/a b/ends|/c|"
+      "/to|" },
+    { "good", ends, FALSE, "-as|--inplace|--no-inc-recursive|--info=progress2|-e|'ssh' '",
+      "'|--|/a b/ends|/c|/to|" },
+    { NULL, fails, FALSE, "-as|", "--|/d|/to|",
+      "the files could not be copied from this computer: -as|--inplace|--no-inc-recursive|"
+      "--info=progress2|--|/d|/to|. What was copied is kept, " },
+    { "good", fails, TRUE, "-as|", "--|/d|/to|", "the files could not be copied to good: -as|" },
+  };
+  g_autofree char *told = g_strconcat (program, ".words", NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (copies); i++) {
+    g_autoptr (GArray) fractions = g_array_new (FALSE, FALSE, sizeof (double));
+    g_autofree char *words = NULL;
+    g_autoptr (GError) error = NULL;
+    const TdShellCopy copy = { copies[i].relative, note_progress, fractions };
+    const gboolean ok = td_shell_copy (td_shell_get (copies[i].host, NULL, NULL), copies[i].from,
+                                       "/to", &copy, NULL, &error);
+
+    g_assert_true (g_file_get_contents (told, &words, NULL, NULL));
+    g_test_message ("%s %s", words, error ? error->message : "");
+    g_assert_true (g_str_has_prefix (words, copies[i].begins));
+    g_assert_true (g_str_has_suffix (words, copies[i].finishes ? copies[i].finishes : ""));
+    g_assert_cmpint (ok, ==, !copies[i].error);
+    if (!ok)
+      g_assert_true (g_str_has_prefix (error->message, copies[i].error));
+    /* The last of what comes at once. */
+    g_assert_cmpuint (fractions->len, >=, 1);
+    for (guint k = 0; k < fractions->len; k++) {
+      const double fraction = g_array_index (fractions, double, k);
+      g_assert_true (fraction == 0.05 || fraction == 0.25 || fraction == 1);
+    }
+    g_assert_cmpfloat (g_array_index (fractions, double, fractions->len - 1), ==, 1);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *program = test_folder_file (folder, "ssh");
+  g_autofree char *copier = test_folder_file (folder, "rsync");
   g_autofree char *path = g_strconcat (folder->path, ":", g_getenv ("PATH"), NULL);
 
   g_test_init (&argc, &argv, NULL);
   g_assert_true (g_file_set_contents (program, ssh, -1, NULL));
   g_assert_cmpint (g_chmod (program, 0700), ==, 0);
+  g_assert_true (g_file_set_contents (copier, rsync, -1, NULL));
+  g_assert_cmpint (g_chmod (copier, 0700), ==, 0);
   g_setenv ("PATH", path, TRUE);
   g_test_add_func ("/shell/scripts", test_scripts);
   g_test_add_func ("/shell/session", test_session);
@@ -264,5 +334,6 @@ main (int argc, char **argv)
   g_test_add_func ("/shell/drops", test_drops);
   g_test_add_func ("/shell/hangs", test_hangs);
   g_test_add_func ("/shell/paths", test_paths);
+  g_test_add_data_func ("/shell/copy", copier, test_copy);
   return g_test_run ();
 }
