@@ -483,6 +483,7 @@ class Series:
                     into.put(made)
             return set(first.tests)
 
+        self.end = time.monotonic() + options.within
         self.options, self.copies, self.sanitized = options, queue.SimpleQueue(), queue.SimpleQueue()
         n_sanitized = (options.jobs + 3) // 4
         with concurrent.futures.ThreadPoolExecutor(3) as pool:
@@ -490,7 +491,12 @@ class Series:
             made = [pool.submit(copies, Tried, [str(i) for i in range(options.jobs)], self.copies),
                     pool.submit(copies, Sanitized, [f"sanitized-{i}" for i in range(n_sanitized)], self.sanitized)]
             self.lines = Lines(root, os.path.join(folder, "lines"), files, shlex.split(options.ninja), options.known)
-            _, self.sanitized_names = [part.result() for part in made]
+            made[0].result()
+            try:
+                self.sanitized_names = made[1].result()
+            except (SystemExit, subprocess.CalledProcessError) as problem:
+                print(f"nothing is tried under the sanitizers, which do not build here: {problem}", flush=True)
+                self.sanitized_names = set()
         self.threads = options.jobs + n_sanitized
 
     def tried_in(self, copies, *what):
@@ -501,14 +507,19 @@ class Series:
         finally:
             copies.put(copy)
 
+    def is_late(self):
+        return time.monotonic() > self.end
+
     def attempt(self, place):
         """A place, and what is said of it. What no quick test notices is tried by all others, and by sanitizers."""
         mutant = place[1]
         names, of_file = self.lines.tests_of(mutant)
         first = self.lines.within(names, self.options.seconds)
         dear = self.lines.within([name for name in names if name not in first], self.options.survivors)
-        verdict = self.tried_in(self.copies, mutant, [first, dear], of_file)
+        verdict = self.tried_in(self.copies, mutant, [first, [] if self.is_late() else dear], of_file)
         if verdict and verdict.startswith("not noticed"):
+            if self.is_late():
+                return place, verdict + "; no time was left for others"
             names = [name for name in names if name in self.sanitized_names]
             names = self.lines.within(names, self.options.sanitized)
             sanitized = self.tried_in(self.sanitized, mutant, [[], names], []) if names else None
@@ -529,6 +540,8 @@ def main():
                         help="of the dearer ones, if those notice nothing (300)")
     parser.add_argument("--sanitized", type=float, default=120,
                         help="of those under the sanitizers, if these notice nothing either (120)")
+    parser.add_argument("--within", type=float, default=math.inf,
+                        help="seconds from the start after which no place and no dearer tests begin (all are tried)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1,
                         help="copies that work side by side (all cores)")
     parser.add_argument("--ninja", default="ninja", help="how to build")
@@ -574,7 +587,7 @@ def main():
                         print(f"{number} {mutant.path}:{mutant.line + 1}:{mutant.column}: {mutant.old.strip()} → "
                               f"{mutant.new}: {verdict}", flush=True)
                     following = next(rest, None)
-                    if following and tried + len(waiting) < options.count:
+                    if following and tried + len(waiting) < options.count and not series.is_late():
                         waiting.add(pool.submit(series.attempt, following))
     print()
     for room, (noticed, tried) in sorted(score.items()):
