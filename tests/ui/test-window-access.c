@@ -459,7 +459,8 @@ access_dialog (const char *action, GType type, const char *place)
   GtkWindow *dialog = td_test_other_window (type);
   access_expand (GTK_WIDGET (dialog));
   access_look (place, dialog);
-  td_test_pin_choices (place, dialog);
+  if (type != TD_TYPE_RECONSTRUCT_DIALOG) /* whose plan is made anew each time */
+    td_test_pin_choices (place, dialog);
   gtk_window_close (dialog);
   td_test_wait (td_test_window_is_gone, &type, "the dialog to close");
   access_no_window_is_hidden ();
@@ -613,8 +614,6 @@ test_results (void)
   gtk_switch_set_active (td_test_part (dialog, "find"), FALSE);
   td_test_wait (access_is_sensitive, td_test_part (dialog, "accept"), "the scan to be looked at");
   access_look ("batch", dialog);
-  td_test_pin_choices ("batch", dialog);
-  td_test_wait (access_is_sensitive, td_test_part (dialog, "accept"), "what was chosen at first");
   td_test_click (td_test_part (dialog, "accept"));
   g_autoptr (TdJobItem) item = g_list_model_get_item (jobs, g_list_model_get_n_items (jobs) - 1);
   td_test_wait (access_job_has_ended, item, "the batch");
