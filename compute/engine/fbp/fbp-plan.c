@@ -474,16 +474,6 @@ check_elements (const TdFbp *fbp, GError **error)
       fbp->n_views, fbp->n_filtered, fbp->nx, fbp->ny);
 }
 
-const char *
-td_fbp_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
-{
-  if (facts->geometry.beam != TD_BEAM_PARALLEL)
-    return N_ (
-        "The scan was taken with a fan or cone beam, and filtered back-projection for parallel "
-        "beams ({method=fbp}) cannot reconstruct it");
-  return NULL;
-}
-
 /* ── A copy of the frames ── */
 
 /* Rows that are unpacked for the slabs' sake, and of these the ones that are wanted. */

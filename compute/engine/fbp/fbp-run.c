@@ -379,7 +379,7 @@ typedef struct {
   TdDevice *device;
   const TdBackprojectFamily *family;
   guint families_tried;
-  guint max_slices, batch;
+  guint max_slices, batch; /* of the working set */
   gboolean dropped_idle;
   TdFbpWorkingSet *set;
   Slab *flying[2]; /* by lane */
@@ -442,7 +442,7 @@ work_in_parts (Worker *worker, guint lane, GError **error)
 {
   const TdFbp *fbp = worker->run->fbp;
   Slab *slab = worker->flying[lane];
-  guint part = td_fbp_working_set_max_slices (worker->set);
+  const guint part = worker->max_slices;
 
   for (guint done = 0; done < slab->work.count; done += part) {
     TdFbpWork work = slab->work;
@@ -513,8 +513,7 @@ fbp_worker_turn (Worker *worker, guint turn, gboolean *ended, GError **error)
     return !worker->set || td_fbp_working_set_book_counts (worker->set, error);
   if (slab && !fbp_worker_ready (worker, lane, error))
     return FALSE;
-  if (slab && slab->work.count > td_fbp_working_set_max_slices (worker->set)
-      && !worker->run->fbp->direct) {
+  if (slab && slab->work.count > worker->max_slices && !worker->run->fbp->direct) {
     if (!work_in_parts (worker, lane, error))
       return FALSE;
   } else if (slab && !td_fbp_working_set_submit (worker->set, lane, &slab->work, error)) {
@@ -613,7 +612,7 @@ put_working_set_away (Worker *worker, gboolean sound)
 {
   TdFbpWorkingSet *set = g_steal_pointer (&worker->set);
 
-  if (set && sound && worker->run->fbp->keep && td_fbp_working_set_settle (set))
+  if (set && sound && worker->run->fbp->keep)
     td_fbp_working_set_give (set);
   else
     td_fbp_working_set_free (set);
@@ -765,10 +764,20 @@ fbp_run_carry_out (TdJob *job, GCancellable *cancellable, GError **error)
 
 /* ── Methods ── */
 
+static const char *
+fbp_run_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
+{
+  if (facts->geometry.beam != TD_BEAM_PARALLEL)
+    return N_ (
+        "The scan was taken with a fan or cone beam, and filtered back-projection for parallel "
+        "beams ({method=fbp}) cannot reconstruct it");
+  return NULL;
+}
+
 const TdMethod td_method_fbp = {
   .name = "fbp",
   .kind = TD_METHOD_FBP,
-  .unsupported = td_fbp_unsupported,
+  .unsupported = fbp_run_unsupported,
   .plan = td_fbp_plan,
   .run = fbp_run_carry_out,
 };

@@ -284,20 +284,7 @@ td_fbp_working_set_free (TdFbpWorkingSet *set)
   g_free (set);
 }
 
-guint
-td_fbp_working_set_max_slices (const TdFbpWorkingSet *set)
-{
-  return set->max_slices;
-}
-
 /* ── Submitting ── */
-
-static gboolean
-working_set_mark (TdQueue *queue, TdFbpLane *lane, guint place, GError **error)
-{
-  lane->marks[place] = td_event_record (queue, error);
-  return lane->marks[place] != NULL;
-}
 
 /* A device that shares the host's threads ends each piece of work before the next. So cancelling
    and progress need not wait for a whole slab. */
@@ -826,17 +813,14 @@ td_fbp_working_set_give (TdFbpWorkingSet *set)
   guint64 bytes = (set->early ? 2 : 1) * set->max_rows * td_fbp_row_bytes (fbp)
                   + set->max_slices * (td_fbp_filtered_bytes (fbp) + td_fbp_slice_bytes (fbp));
 
+  if (!td_queue_finish (set->compute, NULL) || !td_queue_finish (set->up, NULL)
+      || !td_queue_finish (set->down, NULL)) {
+    td_fbp_working_set_free (set);
+    return;
+  }
   td_backprojector_set_cancellable (set->projector, NULL);
   set->job = NULL;
   td_engine_give (plan->engine, set, bytes, free_idle);
-}
-
-gboolean
-td_fbp_working_set_settle (TdFbpWorkingSet *set)
-{
-  return td_queue_finish (set->compute, NULL)
-         && (set->n_lanes == 1
-             || (td_queue_finish (set->up, NULL) && td_queue_finish (set->down, NULL)));
 }
 
 float *

@@ -45,7 +45,6 @@ TdFbpWorkingSet *td_fbp_working_set_new (TdJob *job, TdDevice *device,
                                          guint batch, const TdStoredScale *scale, GError **error);
 void td_fbp_working_set_free (TdFbpWorkingSet *set);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdFbpWorkingSet, td_fbp_working_set_free)
-guint td_fbp_working_set_max_slices (const TdFbpWorkingSet *set);
 /* Enqueues the work on lane 0 … lanes-1, which must be idle. Checks the job's cancellable between
    pieces on devices that work in the calling thread. */
 gboolean td_fbp_working_set_submit (TdFbpWorkingSet *set, guint lane, const TdFbpWork *work,
@@ -58,10 +57,8 @@ gboolean td_fbp_working_set_book_counts (TdFbpWorkingSet *set, GError **error);
 /* Previews: takes an idle working set of the engine that fits the job, or makes a new one. */
 TdFbpWorkingSet *td_fbp_working_set_take (TdJob *job, TdDevice *device,
                                           const TdBackprojectFamily *family, GError **error);
+/* Waits for what a cancelled job enqueued. A working set that fails at that is freed. */
 void td_fbp_working_set_give (TdFbpWorkingSet *set);
-/* After a cancelled job: waits for enqueued work. FALSE: the working set is not to be used again.
- */
-gboolean td_fbp_working_set_settle (TdFbpWorkingSet *set);
 /* The device's own memory, if the work's rows can be read there instead of to the slot, else NULL.
    The rows that were there are lost. */
 float *td_fbp_working_set_rows (TdFbpWorkingSet *set, guint lane, const TdFbpWork *work);

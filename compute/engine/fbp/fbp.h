@@ -79,7 +79,6 @@ void td_fbp_take_way (TdPlan *plan, const TdFbpWay *way);
 /* Tells of it and of the others; @taken is an index of fbp->ways. The plan's bytes are known. */
 void td_fbp_describe_ways (TdPlan *plan, guint taken);
 
-const char *td_fbp_unsupported (const TdScanFacts *facts, const TdRecipe *recipe);
 gboolean td_fbp_plan (TdPlan *plan, GCancellable *cancellable, GError **error);
 
 extern const TdMethod td_method_fbp, td_method_fourier;
