@@ -428,13 +428,11 @@ upload_matrices (DeviceProjector *self, TdQueue *queue, const guint *views, guin
   self->next_table = (slot + 1) % G_N_ELEMENTS (self->tables);
   if (self->tables[slot].read && !td_event_sync (self->tables[slot].read, error))
     return FALSE;
-  g_clear_pointer (&self->tables[slot].read, td_event_free);
   cone_device_fill_table (self, views, n, self->tables[slot].floats);
   if (!td_upload (queue, self->matrices, 0, self->tables[slot].floats,
                   (guint64) n * MATRIX_FLOATS * sizeof (float), error))
     return FALSE;
-  self->tables[slot].read = td_event_record (queue, error);
-  return self->tables[slot].read != NULL;
+  return td_event_mark (queue, &self->tables[slot].read, error);
 }
 
 /* Rows of the texture. Where texels are made here the texture has its greatest height from the

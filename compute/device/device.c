@@ -489,6 +489,14 @@ td_event_free (TdEvent *event)
   if (!event)
     return;
   if (event->device->ops->event_free)
+gboolean
+td_event_mark (TdQueue *queue, TdEvent **event, GError **error)
+{
+  g_clear_pointer (event, td_event_free);
+  *event = td_event_record (queue, error);
+  return *event != NULL;
+}
+
     event->device->ops->event_free (event);
   device_object_free (event);
 }
@@ -523,6 +531,22 @@ static gboolean
 even_smooth (guint n)
 {
   if (n % 2)
+GPtrArray *
+td_events_new (void)
+{
+  return g_ptr_array_new_with_free_func ((GDestroyNotify) td_event_free);
+}
+
+gboolean
+td_events_record (TdQueue *queue, GPtrArray *events, GError **error)
+{
+  TdEvent *event = td_event_record (queue, error);
+
+  if (event)
+    g_ptr_array_add (events, event);
+  return event != NULL;
+}
+
     return FALSE;
   while (n % 2 == 0)
     n /= 2;

@@ -187,7 +187,6 @@ td_rays_sums_begin (TdRayProjector *rays, TdBuffer *a, TdBuffer *b, guint n_view
     params.groups = MAX (params.lines / params.length, 1); /* as many sums as of lines */
     n = (guint) (params.groups * params.length);
   }
-  g_clear_pointer (&rays->summed, td_event_free); /* of a call that failed before its end */
   if (!make_sums (rays, n, error))
     return FALSE;
   const TdArg args[]
@@ -199,8 +198,7 @@ td_rays_sums_begin (TdRayProjector *rays, TdBuffer *a, TdBuffer *b, guint n_view
                        2 * (guint64) n * sizeof (float), error))
     return FALSE;
   rays->summed_lines = n;
-  rays->summed = td_event_record (rays->queue, error);
-  return rays->summed != NULL;
+  return td_event_mark (rays->queue, &rays->summed, error);
 }
 
 gboolean

@@ -361,18 +361,13 @@ void
 td_backprojector_time_kernels (TdBackprojector *projector)
 {
   if (!projector->kernel_events)
-    projector->kernel_events = g_ptr_array_new_with_free_func ((GDestroyNotify) td_event_free);
+    projector->kernel_events = td_events_new ();
 }
 
 gboolean
 td_backprojector_mark (TdBackprojector *projector, TdQueue *queue, GError **error)
 {
-  if (!projector->kernel_events)
-    return TRUE;
-  TdEvent *event = td_event_record (queue, error);
-  if (event)
-    g_ptr_array_add (projector->kernel_events, event);
-  return event != NULL;
+  return !projector->kernel_events || td_events_record (queue, projector->kernel_events, error);
 }
 
 gboolean

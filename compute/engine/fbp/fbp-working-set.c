@@ -305,12 +305,12 @@ working_set_upload (TdFbpWorkingSet *set, TdFbpLane *lane, const TdFbpWork *work
   const char *from = (const char *) work->in->host + (work->row0 - work->in_row0) * row;
 
   if (!lane->data || work->in_place)
-    return working_set_mark (set->compute, lane, START, error);
-  return working_set_mark (set->up, lane, UP, error)
+    return td_event_mark (set->compute, &lane->marks[START], error);
+  return td_event_mark (set->up, &lane->marks[UP], error)
          && td_upload (set->up, to, 0, from, work->n_rows * row, error)
-         && working_set_mark (set->up, lane, UPPED, error)
+         && td_event_mark (set->up, &lane->marks[UPPED], error)
          && (set->up == set->compute || td_event_wait (set->compute, lane->marks[UPPED], error))
-         && working_set_mark (set->compute, lane, START, error)
+         && td_event_mark (set->compute, &lane->marks[START], error)
          && (!lane->raw
              || td_raw_samples_run (lane->raw, set->compute, lane->data,
                                     work->n_rows * row / fbp->raw_bytes, error));
@@ -416,7 +416,7 @@ working_set_convert (TdFbpWorkingSet *set, TdFbpLane *lane, const TdFbpWork *wor
     return TRUE;
   return td_stored_samples_run (lane->stored, set->compute, (TdPlace) { lane->slices, 0 },
                                 (guint64) work->count * fbp->nx * fbp->ny, error)
-         && working_set_mark (set->compute, lane, CONVERTED, error);
+         && td_event_mark (set->compute, &lane->marks[CONVERTED], error);
 }
 
 static gboolean
@@ -432,11 +432,11 @@ working_set_download (TdFbpWorkingSet *set, TdFbpLane *lane, const TdFbpWork *wo
   if (!lane->slices)
     return TRUE;
   return (set->down == set->compute || td_event_wait (set->down, made, error))
-         && working_set_mark (set->down, lane, DOWN, error)
+         && td_event_mark (set->down, &lane->marks[DOWN], error)
          && (lane->stored
                  ? td_stored_samples_fetch (lane->stored, set->down, to, work->out->counts, error)
                  : td_download (set->down, to, lane->slices, 0, work->count * slice, error))
-         && working_set_mark (set->down, lane, DOWNED, error);
+         && td_event_mark (set->down, &lane->marks[DOWNED], error);
 }
 
 /* ── What previews keep ── */
@@ -480,7 +480,7 @@ load_rows (TdFbpWorkingSet *set, TdFbpLane *lane, const TdFbpWork *work, TdPrepa
   if (working_set_holds_early (set, work)) {
     *done = set->early_steps;
     *rows = set->early_left;
-    return working_set_mark (set->compute, lane, START, error);
+    return td_event_mark (set->compute, &lane->marks[START], error);
   }
   /* Other rows change what steps keep, so `early` rows no longer count. */
   set->early_rows = 0;
@@ -585,7 +585,7 @@ working_set_prepare (TdFbpWorkingSet *set, TdFbpLane *lane, const TdFbpWork *wor
   const gboolean held = set->keep && working_set_holds (set, work);
 
   td_preparation_set_counted (set->preparation, (TdRowRange) { work->first, work->count });
-  if (held && !working_set_mark (set->compute, lane, START, error))
+  if (held && !td_event_mark (set->compute, &lane->marks[START], error))
     return FALSE;
   if (!held && set->keep) {
     set->held_rows = set->held_count = 0;
@@ -602,7 +602,7 @@ working_set_prepare (TdFbpWorkingSet *set, TdFbpLane *lane, const TdFbpWork *wor
     set->uncounted = TRUE;
   }
   *row0 = set->keep ? set->prepared.row0 : rows.row0;
-  return working_set_mark (set->compute, lane, PREPARED, error) && end_of_piece (set, error);
+  return td_event_mark (set->compute, &lane->marks[PREPARED], error) && end_of_piece (set, error);
 }
 
 gboolean
@@ -631,9 +631,9 @@ td_fbp_working_set_submit (TdFbpWorkingSet *set, guint index, const TdFbpWork *w
     set->held_first = work->first;
     set->held_count = work->count;
   }
-  return working_set_mark (set->compute, lane, FILTERED, error)
+  return td_event_mark (set->compute, &lane->marks[FILTERED], error)
          && working_set_project (set, lane, work, &rows, &slices, error)
-         && working_set_mark (set->compute, lane, PROJECTED, error)
+         && td_event_mark (set->compute, &lane->marks[PROJECTED], error)
          && working_set_convert (set, lane, work, error)
          && working_set_download (set, lane, work, error);
 }

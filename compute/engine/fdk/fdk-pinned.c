@@ -70,7 +70,7 @@ gboolean
 td_fdk_ring_send (TdFdkRing *ring, TdBuffer *to, guint64 offset, guint64 bytes, GError **error)
 {
   if (!td_upload (ring->queue, to, offset, ring->pinned->memory[ring->next], bytes, error)
-      || !td_fdk_mark (ring->queue, &ring->passed[ring->next], error))
+      || !td_event_mark (ring->queue, &ring->passed[ring->next], error))
     return FALSE;
   ring->next = (ring->next + 1) % TD_FDK_RING;
   return TRUE;

@@ -52,8 +52,8 @@ td_fdk_row_cache_new (TdFdkDevice *device)
   cache->device = device;
   cache->chunks = g_new0 (TdFdkChunk, fdk->fit.n_chunks);
   cache->memory = g_ptr_array_new_with_free_func ((GDestroyNotify) td_buffer_free);
-  cache->events = td_fdk_events_new ();
-  cache->sends = td_fdk_events_new ();
+  cache->events = td_events_new ();
+  cache->sends = td_events_new ();
   return cache;
 }
 
@@ -289,10 +289,10 @@ send_chunk (TdFdkRowCache *cache, guint index, GError **error)
   gboolean ok = !used || !cache->passed || td_event_wait (cache->ring.queue, cache->passed, error);
   ok = ok && (!used || td_event_wait (cache->ring.queue, cache->before, error));
   g_mutex_unlock (&run->monitor.lock);
-  if (!ok || !td_fdk_record (cache->ring.queue, cache->sends, error)
+  if (!ok || !td_events_record (cache->ring.queue, cache->sends, error)
       || !td_fdk_ring_send (&cache->ring, chunk->data, 0, span.from.count * row, error)
-      || !td_fdk_record (cache->ring.queue, cache->sends, error)
-      || !td_fdk_mark (cache->ring.queue, &chunk->sent, error))
+      || !td_events_record (cache->ring.queue, cache->sends, error)
+      || !td_event_mark (cache->ring.queue, &chunk->sent, error))
     return FALSE;
   g_queue_push_tail (&cache->raw, GUINT_TO_POINTER (index));
   return TRUE;
@@ -351,13 +351,13 @@ filter_chunk (TdFdkRowCache *cache, guint index, GError **error)
 
   td_preparation_set_counted (
       cache->preparation, td_fdk_count_rows (run, TD_FDK_BY_DEVICE (cache->device), span.made_of));
-  if (!td_event_wait (queue, chunk->sent, error) || !td_fdk_record (queue, cache->events, error)
+  if (!td_event_wait (queue, chunk->sent, error) || !td_events_record (queue, cache->events, error)
       || !td_preparation_run (cache->preparation, queue, chunk->data, span.from.first,
                               span.from.count, run->cancellable, error)
       || (cache->filter
           && !td_fdk_filter_span (run->fdk->input, cache->filter, queue, chunk->data, &span, error))
-      || !td_fdk_record (queue, cache->events, error)
-      || !td_fdk_mark (queue, &chunk->filtered, error))
+      || !td_events_record (queue, cache->events, error)
+      || !td_event_mark (queue, &chunk->filtered, error))
     return FALSE;
   cache->filtered_bytes += (double) td_fdk_filtered_bytes (run->fdk->input, span.from.count);
   g_mutex_lock (&run->monitor.lock);

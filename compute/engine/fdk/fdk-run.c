@@ -111,30 +111,6 @@ td_fdk_end_counting (TdFdkRun *run, guint who, gboolean told)
   g_mutex_unlock (&run->monitor.lock);
 }
 
-GPtrArray *
-td_fdk_events_new (void)
-{
-  return g_ptr_array_new_with_free_func ((GDestroyNotify) td_event_free);
-}
-
-gboolean
-td_fdk_record (TdQueue *queue, GPtrArray *events, GError **error)
-{
-  TdEvent *event = td_event_record (queue, error);
-
-  if (event)
-    g_ptr_array_add (events, event);
-  return event != NULL;
-}
-
-gboolean
-td_fdk_mark (TdQueue *queue, TdEvent **event, GError **error)
-{
-  g_clear_pointer (event, td_event_free);
-  *event = td_event_record (queue, error);
-  return *event != NULL;
-}
-
 gboolean
 td_fdk_device_spans (TdFdkDevice *device, const char *stage, const GPtrArray *events, double *sum,
                      GError **error)
@@ -173,7 +149,7 @@ fdk_work_open_part (TdFdkDevice *device, guint slab)
 
   part->slab = slab;
   part->batches = g_array_new (FALSE, FALSE, sizeof (guint));
-  part->events = td_fdk_events_new ();
+  part->events = td_events_new ();
   g_ptr_array_add (device->open, part);
   return part;
 }

@@ -152,11 +152,6 @@ void td_fdk_fail (TdFdkRun *run, GError *error);
 /* Seconds between pairs of events that have passed, each a span of the job. */
 gboolean td_fdk_device_spans (TdFdkDevice *device, const char *stage, const GPtrArray *events,
                               double *sum, GError **error);
-/* Such events, and the next of them. */
-GPtrArray *td_fdk_events_new (void);
-gboolean td_fdk_record (TdQueue *queue, GPtrArray *events, GError **error);
-/* In place of an earlier event, which may be NULL. */
-gboolean td_fdk_mark (TdQueue *queue, TdEvent **event, GError **error);
 /* Under the lock. For td_monitor_get(): @device is a TdFdkDevice. */
 gboolean td_fdk_device_stopped (gconstpointer device);
 void td_fdk_run_unref (TdFdkRun *run);

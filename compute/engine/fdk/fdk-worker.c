@@ -50,7 +50,7 @@ open_worker (TdFdkWorker *worker, GError **error)
   /* Before it, since a busy machine may return from the wait much later than it ended. */
   device->origin_us = g_get_monotonic_time ();
   if (device->run->job->spans
-      && (!td_fdk_mark (worker->queue, &device->origin, error)
+      && (!td_event_mark (worker->queue, &device->origin, error)
           || !td_event_sync (device->origin, error)))
     return FALSE;
   worker->projector
@@ -184,7 +184,7 @@ send_batch (TdFdkWorker *worker, const TdFdkPart *part, guint batch, GError **er
     td_parallel_for (work.batch.n, gather_view, &work);
   } else if ((worker->used[slot] && !td_event_wait (worker->ring.queue, worker->used[slot], error))
              || !send_views (worker, &work, worker->rows[slot], error)
-             || !td_fdk_mark (worker->ring.queue, &worker->filled[slot], error)) {
+             || !td_event_mark (worker->ring.queue, &worker->filled[slot], error)) {
     return FALSE;
   }
   if (!td_fdk_file_sound (device->run, error))
@@ -259,10 +259,10 @@ fdk_worker_project (TdFdkWorker *worker, TdFdkPart *part, const TdFdkBatch *batc
 
   for (guint i = 0; i < batch->n; i++)
     worker->views[i] = td_fdk_batch_view (batch, i);
-  return td_fdk_record (worker->queue, part->events, error)
+  return td_events_record (worker->queue, part->events, error)
          && td_cone_projector_add (worker->projector, worker->queue, &views, &slab,
                                    run->cancellable, error)
-         && td_fdk_record (worker->queue, part->events, error);
+         && td_events_record (worker->queue, part->events, error);
 }
 
 /* The device is the host, and the batch has all views (TdPlanFacts.bands). So the processes before
@@ -333,7 +333,7 @@ add_batch (TdFdkWorker *worker, TdFdkPart *part, guint index, GError **error)
   if (row0 < end) {
     if ((td_fdk_bands (device) == 1
          && !fdk_worker_project (worker, part, &batch, slot, (TdRowRange) { 0 }, error))
-        || !td_fdk_mark (worker->queue, &worker->used[slot], error))
+        || !td_event_mark (worker->queue, &worker->used[slot], error))
       return FALSE;
   }
   const double updates
@@ -351,7 +351,7 @@ hand_over (TdFdkWorker *worker, TdFdkPart *part, GError **error)
 {
   TdFdkDevice *device = worker->device;
 
-  if (!td_fdk_mark (worker->queue, &part->computed, error))
+  if (!td_event_mark (worker->queue, &part->computed, error))
     return FALSE;
   td_monitor_put (&device->run->monitor, &device->computed, part);
   return TRUE;
