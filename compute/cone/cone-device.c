@@ -136,16 +136,6 @@ symmetric_pack (const TdConeTask *task, TdPrecision precision)
   return td_cone_symmetric (task, 2) ? 2 : 1;
 }
 
-static TdTexel
-cone_device_texel (guint pack, gboolean half)
-{
-  if (pack == 1)
-    return half ? TD_TEXEL_R16F : TD_TEXEL_R32F;
-  if (pack == 2)
-    return half ? TD_TEXEL_RG16F : TD_TEXEL_RG32F;
-  return half ? TD_TEXEL_RGBA16F : TD_TEXEL_RGBA32F;
-}
-
 /* @turned: of views that lie together in texels. */
 static const char *
 unsupported_packed (const TdConeTask *task, TdPrecision precision, const TdDeviceInfo *device,
@@ -160,7 +150,7 @@ unsupported_packed (const TdConeTask *task, TdPrecision precision, const TdDevic
     why = N_ ("the views or the volume are not symmetric under half a turn");
   return why ? why
              : unsupported_textures (task, device,
-                                     cone_device_texel (pack, precision != TD_PRECISION_SINGLE));
+                                     td_texel (pack, precision != TD_PRECISION_SINGLE));
 }
 
 static const char *
@@ -483,7 +473,7 @@ fill_texture (DeviceProjector *self, TdQueue *queue, TdBuffer *projections, guin
   }
   if (!self->texture) {
     const TdTextureSpec spec = {
-      .texel = cone_device_texel (self->pack, self->half),
+      .texel = td_texel (self->pack, self->half),
       .width = self->base.task.n_columns,
       .height = n_rows,
       .layers = self->base.limits.max_views / self->pack,

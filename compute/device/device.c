@@ -19,6 +19,12 @@ td_texel_channels (TdTexel texel)
   return texels[texel].channels;
 }
 
+TdTexel
+td_texel (guint channels, gboolean half)
+{
+  return (half ? TD_TEXEL_R16F : TD_TEXEL_R32F) + (channels == 1 ? 0 : channels == 2 ? 1 : 2);
+}
+
 gsize
 td_texel_bytes (TdTexel texel)
 {
@@ -483,12 +489,6 @@ td_event_record (TdQueue *queue, GError **error)
   return device_failed_null (device, error);
 }
 
-void
-td_event_free (TdEvent *event)
-{
-  if (!event)
-    return;
-  if (event->device->ops->event_free)
 gboolean
 td_event_mark (TdQueue *queue, TdEvent **event, GError **error)
 {
@@ -497,6 +497,12 @@ td_event_mark (TdQueue *queue, TdEvent **event, GError **error)
   return *event != NULL;
 }
 
+void
+td_event_free (TdEvent *event)
+{
+  if (!event)
+    return;
+  if (event->device->ops->event_free)
     event->device->ops->event_free (event);
   device_object_free (event);
 }
@@ -525,12 +531,6 @@ td_event_elapsed (TdEvent *from, TdEvent *to, double *seconds, GError **error)
          || device_failed (from->device, error);
 }
 
-/* ── FFT ── */
-
-static gboolean
-even_smooth (guint n)
-{
-  if (n % 2)
 GPtrArray *
 td_events_new (void)
 {
@@ -547,6 +547,12 @@ td_events_record (TdQueue *queue, GPtrArray *events, GError **error)
   return event != NULL;
 }
 
+/* ── FFT ── */
+
+static gboolean
+even_smooth (guint n)
+{
+  if (n % 2)
     return FALSE;
   while (n % 2 == 0)
     n /= 2;

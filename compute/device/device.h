@@ -40,6 +40,8 @@ typedef enum {
   TD_TEXEL_COUNT
 } TdTexel;
 
+/* @channels: 1, 2 or 4. */
+TdTexel td_texel (guint channels, gboolean half);
 guint td_texel_channels (TdTexel texel);
 gsize td_texel_bytes (TdTexel texel);
 
@@ -362,17 +364,17 @@ gboolean td_launch (TdQueue *queue, TdKernel *kernel, const guint groups[3], con
                     const TdArg *args, guint n_args, GError **error);
 
 TdEvent *td_event_record (TdQueue *queue, GError **error);
-gboolean td_event_wait (TdQueue *queue, TdEvent *event, GError **error);
-gboolean td_event_sync (TdEvent *event, GError **error);
 /* In place of an earlier event, which may be NULL. */
 gboolean td_event_mark (TdQueue *queue, TdEvent **event, GError **error);
+gboolean td_event_wait (TdQueue *queue, TdEvent *event, GError **error);
+gboolean td_event_sync (TdEvent *event, GError **error);
 gboolean td_event_elapsed (TdEvent *from, TdEvent *to, double *seconds, GError **error);
 void td_event_free (TdEvent *event);
-
-/* @n: td_fft_good_size() or any size the implementation takes; n[1] is ignored for 1-D. */
 /* Events that are recorded in pairs, around what is timed; free with g_ptr_array_unref(). */
 GPtrArray *td_events_new (void);
 gboolean td_events_record (TdQueue *queue, GPtrArray *events, GError **error);
+
+/* @n: td_fft_good_size() or any size the implementation takes; n[1] is ignored for 1-D. */
 TdFft *td_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], guint batch, GError **error);
 gboolean td_fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, gboolean inverse, GError **error);
 void td_fft_free (TdFft *fft);

@@ -128,20 +128,10 @@ texel_spec (const TdAluShape *shape)
   return spec;
 }
 
-static TdTexel
-alu_projector_texel (guint slices, gboolean half)
-{
-  if (half)
-    return slices == 2 ? TD_TEXEL_RG16F : TD_TEXEL_RGBA16F;
-  return slices == 1 ? TD_TEXEL_R32F : slices == 2 ? TD_TEXEL_RG32F : TD_TEXEL_RGBA32F;
-}
-
 static gboolean
 has_texel (const TdBackprojectTask *task, const TdDeviceInfo *device, guint slices)
 {
-  return (device->texels
-          & 1u << alu_projector_texel (slices, task->precision != TD_PRECISION_SINGLE))
-         != 0;
+  return (device->texels & 1u << td_texel (slices, task->precision != TD_PRECISION_SINGLE)) != 0;
 }
 
 static guint
@@ -184,7 +174,7 @@ build_texture (AluProjector *self, TdDevice *device, const TdBackprojectTask *ta
   if (!(self->texels = td_packed_sinograms_new (device, task, &spec, error)))
     return FALSE;
   TdTextureSpec texture = {
-    .texel = alu_projector_texel (self->shape.slices, self->shape.half),
+    .texel = td_texel (self->shape.slices, self->shape.half),
     .width = task->n_columns,
     .height = td_packed_sinograms_params (self->texels, 1).n_table,
     .linear = self->shape.linear,

@@ -24,16 +24,6 @@ typedef struct {
 
 enum { GROUP = 256, MAX_CONSTANTS = 4096 /* 64 KiB of constant memory */ };
 
-static TdTexel
-texel_of (guint slices, gboolean half)
-{
-  static const TdTexel texels[2][3] = {
-    { TD_TEXEL_R32F, TD_TEXEL_RG32F, TD_TEXEL_RGBA32F },
-    { TD_TEXEL_R16F, TD_TEXEL_RG16F, TD_TEXEL_RGBA16F },
-  };
-  return texels[half][slices == 1 ? 0 : slices == 2 ? 1 : 2];
-}
-
 /* Four halves as two floats, where halves are no texels: the values come through a nearest fetch as
    they are (§5.3). */
 static gboolean
@@ -49,7 +39,7 @@ family_texture_possible (const TdBackprojectTask *task, const TdDeviceInfo *devi
 {
   gboolean half = task->precision != TD_PRECISION_SINGLE;
 
-  return ((device->texels & 1u << texel_of (slices, half)) && (!half || device->half_storage))
+  return ((device->texels & 1u << td_texel (slices, half)) && (!half || device->half_storage))
          || family_texture_forgeable (task, device, slices);
 }
 
@@ -273,10 +263,10 @@ family_texture_build (TextureProjector *self, TdDevice *device, const TdBackproj
 {
   const TdDeviceInfo *info = td_device_info (device);
   gboolean half = task->precision != TD_PRECISION_SINGLE;
-  gboolean forged = !(info->texels & 1u << texel_of (self->slices, half));
+  gboolean forged = !(info->texels & 1u << td_texel (self->slices, half));
   TdPackSpec spec = family_texture_pack_spec (self->slices, half);
   TdTextureSpec texture = {
-    .texel = forged ? TD_TEXEL_RG32F : texel_of (self->slices, half),
+    .texel = forged ? TD_TEXEL_RG32F : td_texel (self->slices, half),
     .width = task->n_columns,
     .height = task->n_views,
     .linear = task->interpolation == TD_INTERPOLATION_LINEAR,
