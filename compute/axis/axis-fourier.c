@@ -56,9 +56,8 @@ typedef struct {
 
 /* Views of the half turn that begins at the @half-th, in rising order; how many. */
 static guint
-pick_half (const double *angles_rad, guint n_views, guint half, double step, guint *picked)
+pick_half (const TdDirection *sorted, guint n_views, guint half, double step, guint *picked)
 {
-  g_autofree TdDirection *sorted = td_angles_sorted (angles_rad, n_views, 0);
   double first = sorted[0].angle + half * G_PI - 0.25 * step, end = first + G_PI;
   guint n = 0;
 
@@ -86,8 +85,9 @@ axis_fourier_unsuited (const double *angles_rad, guint n_views, guint n_columns)
     return N_ ("the detector has too few columns");
   if (step <= 0 || n_views < LEAST_VIEWS)
     return N_ ("there are too few views");
+  g_autofree TdDirection *sorted = td_angles_sorted (angles_rad, n_views, 0);
   g_autofree guint *picked = g_new (guint, n_views);
-  guint n = pick_half (angles_rad, n_views, 0, step, picked);
+  guint n = pick_half (sorted, n_views, 0, step, picked);
   if (n < LEAST_VIEWS)
     return N_ ("there are too few views");
   return axis_fourier_regular (angles_rad, picked, n, step)
@@ -143,6 +143,7 @@ axis_fourier_load (Halves *self, guint most_views, guint most_columns, GError **
 {
   const TdAxisInput *input = self->input;
   double step = td_axis_step (input->angles_rad, input->n_views, NULL);
+  g_autofree TdDirection *sorted = td_angles_sorted (input->angles_rad, input->n_views, 0);
   g_autofree guint *picked = g_new (guint, input->n_views);
   g_autofree float *rows = g_try_new (float, (gsize) input->n_views * input->n_columns);
   guint views[2] = { 0, 0 }, n = 0;
@@ -152,7 +153,7 @@ axis_fourier_load (Halves *self, guint most_views, guint most_columns, GError **
   self->by_columns = (input->n_columns + most_columns - 1) / most_columns;
   self->n_columns = input->n_columns / self->by_columns;
   for (guint half = 0; half < 2 && (half == 0 || views[0]); half++) {
-    guint count = pick_half (input->angles_rad, input->n_views, half, step, picked);
+    guint count = pick_half (sorted, input->n_views, half, step, picked);
     if (count < LEAST_VIEWS || !axis_fourier_regular (input->angles_rad, picked, count, step))
       continue;
     for (guint v = 0; v < count; v++, n++)
