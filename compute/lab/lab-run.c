@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
-#include <stddef.h>
 
 #include "compute/device/host.h"
 #include "compute/engine/fbp/fbp.h"
@@ -52,33 +51,6 @@ typedef struct {
   GError *error;
 } Tried;
 
-/* ── Pixels ── */
-
-/* In front of a picture's pixels, which several outcomes share. As long as malloc() aligns. */
-typedef union {
-  gatomicrefcount references;
-  max_align_t alignment;
-} PixelsHead;
-
-/* NULL with @error: no memory. GLib's own counted boxes would end the process. */
-static float *
-lab_pixels_new (guint nx, guint ny, GError **error)
-{
-  PixelsHead *head = td_host_malloc (sizeof *head + (guint64) nx * ny * sizeof (float), error);
-
-  if (!head)
-    return NULL;
-  g_atomic_ref_count_init (&head->references);
-  return (float *) (head + 1);
-}
-
-static void
-lab_pixels_unref (float *pixels)
-{
-  if (pixels && g_atomic_ref_count_dec (&((PixelsHead *) pixels - 1)->references))
-    g_free ((PixelsHead *) pixels - 1);
-}
-
 /* ── Outcomes ── */
 
 static TdLabOutcome *
@@ -99,7 +71,7 @@ lab_outcome_unref (TdLabOutcome *outcome)
   if (!outcome || !g_atomic_ref_count_dec (&outcome->references))
     return;
   g_clear_error (&outcome->error);
-  lab_pixels_unref (outcome->pixels);
+  g_clear_pointer (&outcome->held, g_bytes_unref);
   g_free (outcome->device);
   g_free (outcome->words);
   td_messages_free (outcome->astray);
@@ -117,8 +89,7 @@ lab_outcome_anew (TdLabResult *result, guint variant)
 
   g_atomic_ref_count_init (&copy->references);
   copy->error = outcome->error ? g_error_copy (outcome->error) : NULL;
-  if (copy->pixels)
-    g_atomic_ref_count_inc (&((PixelsHead *) copy->pixels - 1)->references);
+  copy->held = outcome->held ? g_bytes_ref (outcome->held) : NULL;
   copy->device = g_strdup (outcome->device);
   copy->words = g_strdup (outcome->words);
   copy->astray = td_messages_copy (outcome->astray);
@@ -177,19 +148,20 @@ td_lab_against (const TdLabResult *result)
 
 /* ── Pictures ── */
 
-/* Runs the plan's job. @pixels: (transfer full): of lab_pixels_new(). */
-static gboolean
-lab_run_job (TdPlan *plan, TdJob *job, float **pixels, GCancellable *cancellable, GError **error)
+static gsize
+lab_n_pixels (const TdPlan *plan)
 {
-  const TdPlanFacts *facts = td_plan_facts (plan);
-  float *slice = lab_pixels_new (facts->nx, facts->ny, error);
+  return (gsize) plan->facts.nx * plan->facts.ny;
+}
 
-  if (!slice || !td_job_run_slice (job, slice, cancellable, error)) {
-    lab_pixels_unref (slice);
-    return FALSE;
-  }
-  *pixels = slice;
-  return TRUE;
+/* Runs the plan's job. (transfer full): its slice. */
+static float *
+lab_run_job (TdPlan *plan, TdJob *job, GCancellable *cancellable, GError **error)
+{
+  g_autofree float *slice = td_host_malloc (lab_n_pixels (plan) * sizeof *slice, error);
+
+  return slice && td_job_run_slice (job, slice, cancellable, error) ? g_steal_pointer (&slice)
+                                                                    : NULL;
 }
 
 /* What was asked for by name and came out otherwise. */
@@ -240,16 +212,27 @@ lab_take_facts (TdLabOutcome *outcome, const TdPlan *plan)
   outcome->method = plan->facts.method;
 }
 
-/* The facts are taken. FALSE with @error: no memory. */
+/* The facts are taken. @slice: (transfer full). */
+static void
+lab_take_slice (TdLabOutcome *outcome, float *slice)
+{
+  outcome->held = g_bytes_new_take (slice, (gsize) outcome->nx * outcome->ny * sizeof *slice);
+  outcome->pixels = slice;
+}
+
+/* The same. FALSE with @error: no memory. */
 static gboolean
 lab_take_doubles (TdLabOutcome *outcome, const double *slice, GError **error)
 {
   const gsize n = (gsize) outcome->nx * outcome->ny;
+  float *pixels = td_host_malloc (n * sizeof *pixels, error);
 
-  outcome->pixels = lab_pixels_new (outcome->nx, outcome->ny, error);
-  for (gsize i = 0; outcome->pixels && i < n; i++)
-    outcome->pixels[i] = (float) slice[i];
-  return outcome->pixels != NULL;
+  if (!pixels)
+    return FALSE;
+  for (gsize i = 0; i < n; i++)
+    pixels[i] = (float) slice[i];
+  lab_take_slice (outcome, pixels);
+  return TRUE;
 }
 
 /* An option that this scan and recipe make no use of is refused, as the command line does. */
@@ -280,8 +263,10 @@ lab_make_picture (Run *run, guint index)
     return outcome;
   lab_take_facts (outcome, plan);
   g_autoptr (TdJob) job = td_job_new (plan);
-  if (!lab_run_job (plan, job, &outcome->pixels, run->cancellable, &outcome->error))
+  float *slice = lab_run_job (plan, job, run->cancellable, &outcome->error);
+  if (!slice)
     return outcome;
+  lab_take_slice (outcome, slice);
   const TdJobResult *result = td_job_result (job);
   run->plans[index] = td_plan_ref (plan);
   outcome->kernel = result->kernel;
@@ -679,11 +664,10 @@ lab_time (Run *run, guint index)
       || td_method_iterates (plan->recipe.method))
     return;
   for (guint i = 0; i < WARM_RUNS && spent < WARM_S; i++) {
-    float *pixels = NULL;
     g_autoptr (TdJob) job = td_job_new (plan);
-    if (!lab_run_job (plan, job, &pixels, run->cancellable, NULL))
+    g_autofree float *slice = lab_run_job (plan, job, run->cancellable, NULL);
+    if (!slice)
       return;
-    lab_pixels_unref (pixels);
     const TdJobResult *result = td_job_result (job);
     spent += result->seconds;
     best = fmin (best, result->seconds);
@@ -701,7 +685,6 @@ lab_time (Run *run, guint index)
 static float *
 lab_make_half (Run *run, TdLabRows *rows, const TdPlan *whole, guint parity, GError **error)
 {
-  float *pixels = NULL;
   g_autoptr (TdPlan) plan
       = td_lab_rows_half (rows, run->engine, whole, parity, run->cancellable, error);
 
@@ -711,12 +694,10 @@ lab_make_half (Run *run, TdLabRows *rows, const TdPlan *whole, guint parity, GEr
                               "%u × %u pixels are not compared with %u × %u", plan->facts.nx,
                               plan->facts.ny, whole->facts.nx, whole->facts.ny);
   g_autoptr (TdJob) job = plan ? td_job_new (plan) : NULL;
-  if (!job || !lab_run_job (plan, job, &pixels, run->cancellable, error))
-    return NULL;
-  const gsize n = (gsize) plan->facts.nx * plan->facts.ny;
-  for (gsize i = 0; i < n; i++)
-    pixels[i] *= td_lab_rows_share (rows);
-  return pixels;
+  float *slice = job ? lab_run_job (plan, job, run->cancellable, error) : NULL;
+  for (gsize i = 0; slice && i < lab_n_pixels (plan); i++)
+    slice[i] *= td_lab_rows_share (rows);
+  return slice;
 }
 
 /* Noise and Fourier ring correlation of what @plan's recipe makes of both halves. */
@@ -727,16 +708,14 @@ lab_measure_halves (Run *run, const TdPlan *plan, double *noise, TdLabFrc **frc,
 
   if (!rows)
     return FALSE;
-  float *even = lab_make_half (run, rows, plan, 0, error);
-  float *odd = even ? lab_make_half (run, rows, plan, 1, error) : NULL;
-  if (odd) {
-    *noise = td_lab_noise (even, odd, (gsize) plan->facts.nx * plan->facts.ny);
-    if (frc)
-      *frc = td_lab_frc_new (even, odd, plan->facts.nx, plan->facts.ny);
-  }
-  lab_pixels_unref (even);
-  lab_pixels_unref (odd);
-  return odd != NULL;
+  g_autofree float *even = lab_make_half (run, rows, plan, 0, error);
+  g_autofree float *odd = even ? lab_make_half (run, rows, plan, 1, error) : NULL;
+  if (!odd)
+    return FALSE;
+  *noise = td_lab_noise (even, odd, lab_n_pixels (plan));
+  if (frc)
+    *frc = td_lab_frc_new (even, odd, plan->facts.nx, plan->facts.ny);
+  return TRUE;
 }
 
 static void

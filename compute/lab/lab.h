@@ -60,11 +60,12 @@ typedef struct {
   gatomicrefcount references;
   GError *error; /* why there is no picture; NULL: there is one */
   guint nx, ny;
-  float *pixels;      /* [ny][nx]; shared by the outcomes of one variant */
-  double pixel_mm;    /* 0: unknown */
-  const char *units;  /* "1/mm" or "1/px"; static */
-  const char *method; /* that was used; static */
-  const char *kernel; /* the same of the family; static; NULL: the method has none */
+  GBytes *held;        /* the pixels, shared by the outcomes of one variant */
+  const float *pixels; /* [ny][nx] */
+  double pixel_mm;     /* 0: unknown */
+  const char *units;   /* "1/mm" or "1/px"; static */
+  const char *method;  /* that was used; static */
+  const char *kernel;  /* the same of the family; static; NULL: the method has none */
   const char *precision;
   char *device, *words; /* the kernel's variant in words */
   gboolean emulated;    /* TdLab.emulate: no device computed it */
