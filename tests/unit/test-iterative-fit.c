@@ -6,7 +6,6 @@
 
 #include "compute/engine/engine-private.h"
 #include "compute/engine/iterative/iterative.h"
-#include "compute/engine/iterative/iterative-start.h"
 #include "compute/methods/methods.h"
 #include "dataset/scan-private.h"
 #include "engine-scans.h"

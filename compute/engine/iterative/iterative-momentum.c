@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "iterative-momentum.h"
+#include "iterative.h"
 
 #include <errno.h>
 #include <fcntl.h>

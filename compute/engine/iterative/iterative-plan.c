@@ -7,7 +7,6 @@
 #include "compute/engine/field.h"
 #include "dataset/file-bytes.h"
 #include "dataset/unit.h"
-#include "iterative-start.h"
 
 #define CHUNK_BYTES ((guint64) 32 << 20)
 /* Threads' stacks, the readers' and writers' own buffers. */

@@ -8,8 +8,7 @@
 #include "compute/engine/engine-private.h"
 #include "compute/engine/job-private.h"
 #include "dataset/scan-spool.h"
-#include "iterative-momentum.h"
-#include "iterative-start.h"
+#include "iterative.h"
 
 /* Shorter runs are not measured well enough to be remembered. */
 #define LEAST_S 0.2

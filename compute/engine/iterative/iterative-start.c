@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "iterative-start.h"
+#include "iterative.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,6 @@
 #include "compute/engine/engine-private.h"
 #include "dataset/file-bytes.h"
 #include "dataset/scan-spool.h"
-#include "iterative-momentum.h"
 
 struct TdIterativeBeginning {
   gsize slice;      /* values */

@@ -3,6 +3,7 @@
 
 #include "compute/iterative/solver.h"
 #include "compute/engine/cone-frames.h"
+#include "compute/engine/job.h"
 #include "compute/engine/plan-private.h"
 
 /**
@@ -79,6 +80,92 @@ double td_iterative_pass_updates (const TdPlan *plan);
 guint td_iterative_portion (const TdIterativePlan *self, guint nx, guint ny, guint most);
 /* Slices that are delivered at once. */
 guint td_iterative_give_slices (const TdIterativePlan *self);
+
+/* ── The start (iterative-start.c) ── */
+
+/* What iterations begin with: nothing, what filtering makes of the scan, or a volume of an earlier
+   run. */
+
+/* Sets self->start as the recipe says, and to the filtered volume if the recipe leaves it open. The
+   function refuses a file that is not the plan's volume. */
+gboolean td_iterative_plan_start (TdPlan *plan, TdIterativePlan *self, GError **error);
+/* Decides where a filtered volume waits: in memory if @spare_bytes of the host's hold it, else in a
+   temporary file. A recipe that leaves the start open gets zeros where views cannot be weighed.
+   Memory has no say in that, since both come to other values. FALSE with @error set: filtering that
+   is asked for cannot be made, or there is too little memory or room. */
+gboolean td_iterative_place_start (TdPlan *plan, TdIterativePlan *self, guint64 spare_bytes,
+                                   GCancellable *cancellable, GError **error);
+/* Host memory that the start takes. */
+guint64 td_iterative_start_bytes (const TdIterativePlan *self);
+/* Decides where turned frames wait that would be read once for each chunk of rows: @spare_bytes are
+   as below. */
+void td_iterative_plan_spool (TdPlan *plan, TdIterativePlan *self, guint64 spare_bytes);
+guint64 td_iterative_spool_bytes (const TdIterativePlan *self); /* of the host's memory */
+/* What turning takes of the host's memory. */
+guint64 td_iterative_turning_bytes (const TdIterativePlan *self);
+/* Decides whether the scan is read once for filtering and iterations: @spare_bytes of host memory
+   are left, the start's and the filtering's not yet taken. */
+void td_iterative_plan_copy (const TdPlan *plan, TdIterativePlan *self, guint64 spare_bytes);
+guint64 td_iterative_copy_bytes (const TdPlan *plan, const TdIterativePlan *self); /* 0: none */
+
+/* A volume to begin with, [slice][y][x] of all the plan's slabs. */
+typedef struct TdIterativeBeginning TdIterativeBeginning;
+/* NULL without error: zeros. Blocks: runs the filtered method. */
+TdIterativeBeginning *td_iterative_begin (TdJob *job, GCancellable *cancellable, GError **error);
+/* What iterations read: the plan's frames, or the copy's seen in the same way. (transfer full) */
+TdScan *td_iterative_beginning_scan (const TdPlan *plan, const TdIterativeBeginning *beginning,
+                                     GError **error);
+/* Slices [first, first + n) as float [n][ny][nx], until the next call; NULL with @error set. */
+const float *td_iterative_beginning_read (TdIterativeBeginning *beginning, guint first, guint n,
+                                          GError **error);
+void td_iterative_beginning_free (TdIterativeBeginning *beginning);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdIterativeBeginning, td_iterative_beginning_free)
+
+/* ── Momentum (iterative-momentum.c) ── */
+
+/**
+ * The momentum of "fista-tv" and the direction of "cgls", in a file beside the volume that they
+ * made: "VOLUME.momentum" (docs/formats.md). With both a run goes on as if it had never stopped.
+ * The file is written if the job was asked to (td_job_keep_momentum()) or was ended early. A sum
+ * over the values ties it to its volume, and the solver recognises the projections. So a run never
+ * goes on from another one's state.
+ *
+ * One thread at a time.
+ */
+typedef struct TdIterativeMomentum TdIterativeMomentum;
+
+/* Tells a plan whose iterations go on from a file, in a note, whether there is momentum beside that
+   file. */
+void td_iterative_momentum_note (TdPlan *plan, const TdIterativePlan *self);
+
+/* For every method; one that has no momentum recalls and saves none. NULL with @error: room for
+   what is to be kept cannot be had. */
+TdIterativeMomentum *td_iterative_momentum_new (TdJob *job, GError **error);
+/* What was kept belongs to the job now and appears when its volume is complete. */
+void td_iterative_momentum_free (TdIterativeMomentum *momentum, gboolean sound);
+
+/* _took() is told the values that a slab begins with, _gave() the values that it came to, each in
+   order. _begin() forgets these values, and that the slab was saved. */
+void td_iterative_momentum_begin (TdIterativeMomentum *momentum);
+void td_iterative_momentum_took (TdIterativeMomentum *momentum, const float *values, gsize n);
+void td_iterative_momentum_gave (TdIterativeMomentum *momentum, const float *values, gsize n);
+
+/* Finds the stored momentum of the slab's rows [first, first + n), if it belongs to the values that
+   were taken. FALSE: none is known. */
+gboolean td_iterative_momentum_recall (TdIterativeMomentum *momentum, guint first, guint n,
+                                       TdSolverMomentum *numbers);
+gboolean td_iterative_momentum_load (TdIterativeMomentum *momentum, TdRayGroup *group,
+                                     const TdSolverMomentum *into, GError **error);
+/* Notes that the stored momentum is of other projections, so that the run does without it. */
+void td_iterative_momentum_refuse (TdIterativeMomentum *momentum);
+/* Saves the slab's momentum, if it is to be kept. A fault of the file is a note; FALSE: a fault of
+   a device. */
+gboolean td_iterative_momentum_save (TdIterativeMomentum *momentum, TdRayGroup *group, guint first,
+                                     const TdSolverMomentum *from, GError **error);
+/* The slab's values, @n slices, have all been given. */
+void td_iterative_momentum_end_slab (TdIterativeMomentum *momentum, guint n);
+
+/* ── Methods ── */
 
 /* Each for parallel beams and for cones. */
 extern const TdMethod td_method_sirt_parallel, td_method_sirt_cone;
