@@ -69,7 +69,7 @@ paganin_unpack (TD_ITEM TD_IN (float2) images, TD_OUT (float) data, int first_vi
       a[n_columns + x] = in[x].y;
 }
 
-/* ── A row out of its neighbours (compute/prepare/paganin-core.h) ────────────────────────────── */
+/* ── A row out of its neighbours (compute/prepare/paganin.h) ─────────────────────────────────── */
 
 /* Rows that are added: values between two of them, and weights between two terms. */
 typedef struct {

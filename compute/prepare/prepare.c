@@ -390,9 +390,7 @@ void
 td_slab_add_logged (TdSlab *slab, guint sides)
 {
   TdPreparation *preparation = slab->state;
-
   const guint n_views = td_scan_facts (slab->scan)->n_views;
-
   const guint n_rows = slab->count_end - slab->count0;
 
   preparation->counts.sides += (guint64) n_rows * slab->n_views * 2 * sides;

@@ -2,7 +2,6 @@
 #include <glib.h>
 #include <string.h>
 
-#include "paganin-core.h"
 #include "paganin.h"
 #include "steps.h"
 #include "compute/device/host-fft.h"

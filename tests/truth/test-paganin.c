@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/prepare/paganin-core.h"
+#include "compute/prepare/paganin.h"
 #include "compute/prepare/prepare.h"
 #include "dataset/geometry-matrix.h"
 #include "tests/common/devices.h"
