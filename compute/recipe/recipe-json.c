@@ -222,9 +222,8 @@ td_recipe_to_json (const TdRecipe *recipe)
     g_autofree char *in = dot ? g_strndup (field->json, (gsize) (dot - field->json)) : NULL;
     if (group && g_strcmp0 (group, in) != 0)
       json_builder_end_object (builder);
-    if (in && g_strcmp0 (group, in) != 0) {
+    if (in && g_strcmp0 (group, in) != 0)
       td_json_begin_object (builder, in);
-    }
     g_free (group);
     group = g_steal_pointer (&in);
     json_builder_set_member_name (builder, dot ? dot + 1 : field->json);

@@ -6,6 +6,7 @@
 #include "dataset/error.h"
 #include "dataset/number.h"
 #include "field.h"
+#include "json.h"
 
 /* ── As options ── */
 
@@ -120,17 +121,14 @@ recipe_steps_write (const TdField *field, gconstpointer record, JsonBuilder *bui
     const TdStepKind *kind = td_prepare_step (step->name, NULL);
 
     json_builder_begin_object (builder);
-    json_builder_set_member_name (builder, "step");
-    json_builder_add_string_value (builder, step->name);
-    json_builder_set_member_name (builder, "enabled");
-    json_builder_add_boolean_value (builder, step->enabled);
+    td_json_add_string (builder, "step", step->name);
+    td_json_add_boolean (builder, "enabled", step->enabled);
     for (guint p = 0; kind && p < kind->n_parameters; p++) {
       const TdStepParameter *parameter = &kind->parameters[p];
-      json_builder_set_member_name (builder, parameter->name);
       if (parameter->choices)
-        json_builder_add_string_value (builder, parameter->choices[(guint) step->values[p]]);
+        td_json_add_string (builder, parameter->name, parameter->choices[(guint) step->values[p]]);
       else
-        json_builder_add_double_value (builder, step->values[p]);
+        td_json_add_number (builder, parameter->name, step->values[p]);
     }
     json_builder_end_object (builder);
   }
@@ -212,7 +210,6 @@ static gboolean
 recipe_steps_equal (const TdField *field, gconstpointer a, gconstpointer b)
 {
   const TdRecipe *x = a, *y = b;
-
   gboolean equal = x->n_steps == y->n_steps;
 
   for (guint i = 0; equal && i < x->n_steps; i++)
