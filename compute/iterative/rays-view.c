@@ -150,18 +150,14 @@ gboolean
 td_rays_upright (const TdConeTask *task)
 {
   for (guint index = 0; index < task->n_views; index++) {
-    const double *m = task->matrices + 12 * (gsize) index;
-    const double height = task->nz * task->voxel_mm;
     View view;
 
     view_of (task, index, &view);
-    const double leans = hypot (view.row[0], view.row[1]) * task->n_rows; /* mm */
     /* Over the whole height no ray may leave its column's plane by a thousandth of a pixel. */
-    if (fabs (m[2]) * height > 1e-3 || fabs (m[10]) * height * task->n_columns > 1e-3
-        || leans > 1e-3 * task->voxel_mm)
+    if (hypot (view.row[0], view.row[1]) * task->n_rows > 1e-3 * task->voxel_mm)
       return FALSE;
   }
-  return !(td_rays_axes (task) & 4);
+  return td_cone_upright (task) && !(td_rays_axes (task) & 4);
 }
 
 /* ── Tasks ── */
