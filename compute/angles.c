@@ -19,8 +19,10 @@
 static int
 angles_compare_directions (const void *a, const void *b)
 {
-  double x = ((const TdDirection *) a)->angle, y = ((const TdDirection *) b)->angle;
-  return (x > y) - (x < y);
+  const TdDirection *x = a, *y = b;
+
+  return x->angle != y->angle ? (x->angle > y->angle) - (x->angle < y->angle)
+                              : (x->view > y->view) - (x->view < y->view);
 }
 
 TdDirection *

@@ -25,8 +25,8 @@ typedef struct {
 void td_angular_weights (const double *angles_rad, guint n, double period_rad, double *weights,
                          TdAngleCover *cover);
 
-/* Where a view looks; views by rising angles. @period_rad: angles are taken modulo that; 0: as they
-   are. (transfer full) */
+/* Where a view looks; views by rising angles, and by their numbers where these are equal.
+   @period_rad: angles are taken modulo that; 0: as they are. (transfer full) */
 typedef struct {
   double angle;
   guint view;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "compute/angles.h"
 #include "families.h"
 #include "fourier-shape.h"
 #include "kernels/params.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum {
   MOST_PAIRS = 4,
@@ -73,46 +73,30 @@ td_fourier_device_workspace_bytes (const TdFourierShape *shape, guint max_slices
 
 /* ── Tables ── */
 
-typedef struct {
-  double direction; /* modulo half a turn, 0 … 1 */
-  guint view;
-} Direction;
-
-static int
-fourier_device_compare_directions (const void *a, const void *b)
-{
-  const Direction *first = a, *second = b;
-
-  return first->direction != second->direction
-             ? (first->direction > second->direction) - (first->direction < second->direction)
-             : (first->view > second->view) - (first->view < second->view);
-}
-
-/* On the raster of frequencies, which is what windows are round on; grids may be wider than high.
- */
-static Direction *
+/* Modulo half a turn, in half turns: 0 … 1. On the raster of frequencies, which is what windows are
+   round on; grids may be wider than high. */
+static TdDirection *
 sort_directions (const TdFourierShape *shape, const TdFourierView *views)
 {
-  Direction *directions = g_new (Direction, shape->n_views);
+  g_autofree double *folded = g_new (double, shape->n_views);
 
   for (guint v = 0; v < shape->n_views; v++) {
     const double half_turns = atan2 (views[v].dy / shape->gy, views[v].dx / shape->gx) / G_PI;
-    const double folded = half_turns - floor (half_turns);
-    directions[v] = (Direction) { folded < 1 ? folded : 0, v };
+    const double part = half_turns - floor (half_turns);
+    folded[v] = part < 1 ? part : 0;
   }
-  qsort (directions, shape->n_views, sizeof *directions, fourier_device_compare_directions);
-  return directions;
+  return td_angles_sorted (folded, shape->n_views, 0);
 }
 
 /* bins[i]: place of the first view at i / n_bins of half a turn or after. */
 static gint32 *
-fourier_device_fill_bins (const TdFourierShape *shape, const Direction *directions, guint n_bins)
+fourier_device_fill_bins (const TdFourierShape *shape, const TdDirection *directions, guint n_bins)
 {
   gint32 *bins = g_new (gint32, n_bins + 1);
   guint place = 0;
 
   for (guint i = 0; i <= n_bins; i++) {
-    while (place < shape->n_views && directions[place].direction * n_bins < i)
+    while (place < shape->n_views && directions[place].angle * n_bins < i)
       place++;
     bins[i] = (gint32) place;
   }
@@ -136,7 +120,7 @@ upload_views (FourierDevice *self, const TdBackprojectTask *task, GError **error
   g_autofree float *steps = g_new0 (float, 8 * (gsize) n);
 
   td_fourier_views (shape, task, views);
-  g_autofree Direction *directions = sort_directions (shape, views);
+  g_autofree TdDirection *directions = sort_directions (shape, views);
   g_autofree gint32 *bins = fourier_device_fill_bins (shape, directions, self->n_bins);
   for (guint i = 0; i < n; i++) {
     const TdFourierView *view = &views[directions[i].view];
