@@ -23,6 +23,8 @@ typedef enum {
 typedef enum { TD_ACCURACY_SINGLE, TD_ACCURACY_STANDARD, TD_ACCURACY_DRAFT } TdAccuracy;
 extern const char *const td_accuracy_names[];   /* "single", "standard", "draft"; NULL ends them */
 double td_accuracy_limit (TdAccuracy accuracy); /* 1e-5, 2e-4, 5e-3 */
+/* Such an error of @n values. */
+double td_relative_error (const float *got, const double *truth, gsize n);
 
 /* The values' names in their order, those of recipes last; NULL ends them. */
 extern const char *const td_interpolation_names[]; /* "nearest", "linear", "auto" */

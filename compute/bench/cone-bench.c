@@ -2,7 +2,6 @@
 #include "cone-bench.h"
 
 #include <inttypes.h>
-#include <math.h>
 
 #include "compute/cone/cone-host.h"
 #include "dataset/random.h"
@@ -118,9 +117,9 @@ cone_bench_judge (TdConeBench *bench, double *relative, GError **error)
   const guint starts[3][3] = { { (n - side) / 2, (n - side) / 2, (nz - side) / 2 },
                                { 0, (n - side) / 2, (nz - side) / 4 },
                                { n - side, n - side, nz - side } };
-  g_autofree double *truth = g_new (double, side *side *side);
-  g_autofree float *line = g_new (float, side);
-  double difference = 0, norm = 0;
+  const guint voxels = side * side * side;
+  g_autofree double *truth = g_new (double, 3 * voxels);
+  g_autofree float *got = g_new (float, 3 * voxels);
 
   for (guint b = 0; b < 3; b++) {
     TdConeTask block = bench->task; /* borrows the arrays */
@@ -128,22 +127,17 @@ cone_bench_judge (TdConeBench *bench, double *relative, GError **error)
     block.first_mm[1] -= starts[b][1] * block.voxel_mm;
     block.first_mm[2] -= starts[b][2] * block.voxel_mm;
     block.nx = block.ny = block.nz = side;
-    td_cone_reference (&block, bench->projections, 0, side, truth);
+    td_cone_reference (&block, bench->projections, 0, side, truth + b * voxels);
     for (guint k = 0; k < side; k++)
       for (guint j = 0; j < side; j++) {
         const guint64 at = ((guint64) (starts[b][2] + k) * n + starts[b][1] + j) * n + starts[b][0];
-        if (!td_download (bench->queue, line, bench->volume, at * sizeof *line, side * sizeof *line,
-                          error)
+        if (!td_download (bench->queue, got + b * voxels + (k * side + j) * side, bench->volume,
+                          at * sizeof *got, side * sizeof *got, error)
             || !td_queue_finish (bench->queue, error))
           return FALSE;
-        for (guint i = 0; i < side; i++) {
-          const double value = truth[(k * side + j) * side + i];
-          difference += (line[i] - value) * (line[i] - value);
-          norm += value * value;
-        }
       }
   }
-  *relative = sqrt (difference / norm);
+  *relative = td_relative_error (got, truth, 3 * voxels);
   return TRUE;
 }
 

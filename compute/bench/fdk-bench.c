@@ -13,7 +13,7 @@
 #include "compute/engine/fdk/fdk.h"
 #include "compute/methods/methods.h"
 
-#define PIECE (1u << 20) /* bytes that a thread copies at once */
+#define PIECE (1u << 18) /* floats that a thread fills at once */
 
 struct TdFdkBench {
   TdFdkBenchSpec spec;
@@ -60,31 +60,25 @@ map_memory (guint64 bytes, GError **error)
 }
 
 typedef struct {
-  guint8 *to;
-  const guint8 *from;
-  guint64 bytes;
-} Copy;
+  float *to;
+  guint64 n;
+} Noise;
 
-/* White noise, or a copy. */
 static void
 fill_piece (guint index, gpointer user)
 {
-  const Copy *copy = user;
-  const guint64 first = (guint64) index * PIECE, n = MIN (PIECE, copy->bytes - first);
-  float *out = (float *) (copy->to + first);
+  const Noise *noise = user;
+  const guint64 first = (guint64) index * PIECE;
 
-  if (copy->from)
-    memcpy (out, copy->from + first, n);
-  else
-    td_random_noise (out, n / sizeof (float), index);
+  td_random_noise (noise->to + first, MIN (PIECE, noise->n - first), index);
 }
 
 static void
-fdk_bench_fill (float *to, const float *from, guint64 bytes)
+fdk_bench_fill (float *to, guint64 bytes)
 {
-  Copy copy = { (guint8 *) to, (const guint8 *) from, bytes };
+  Noise noise = { to, bytes / sizeof *to };
 
-  td_parallel_for ((guint) ((bytes + PIECE - 1) / PIECE), fill_piece, &copy);
+  td_parallel_for ((guint) ((noise.n + PIECE - 1) / PIECE), fill_piece, &noise);
 }
 
 /* ── Creation ── */
@@ -121,8 +115,8 @@ td_fdk_bench_new (const TdFdkBenchSpec *spec, GError **error)
   bench->volume = bench->projections ? map_memory (volume_bytes (bench), error) : NULL;
   if (!bench->volume)
     return NULL;
-  fdk_bench_fill (bench->projections, NULL, projection_bytes (bench));
-  fdk_bench_fill (bench->volume, NULL, volume_bytes (bench));
+  fdk_bench_fill (bench->projections, projection_bytes (bench));
+  fdk_bench_fill (bench->volume, volume_bytes (bench));
   bench->scan = fdk_bench_make_scan (bench);
   return g_steal_pointer (&bench);
 }
@@ -159,7 +153,7 @@ fdk_bench_take_slices (guint first, guint count, const float *slices, gpointer u
   TdFdkBench *bench = user;
   const guint64 slice = fdk_bench_slice_floats (bench);
 
-  fdk_bench_fill (bench->volume + first * slice, slices, count * slice * sizeof (float));
+  td_host_copy (bench->volume + first * slice, slices, count * slice * sizeof *slices);
 }
 
 typedef struct {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "rays-bench.h"
 
-#include <math.h>
-
 #include "cone-bench.h"
 #include "compute/device/host.h"
 #include "dataset/random.h"
@@ -154,18 +152,6 @@ time_row (Bench *bench, guint what, TdRaysBenchRow *row, GError **error)
 
 /* ── Error ── */
 
-static double
-relative_rms (const float *got, const double *truth, gsize n)
-{
-  double off = 0, norm = 0;
-
-  for (gsize i = 0; i < n; i++) {
-    off += pow (got[i] - truth[i], 2);
-    norm += truth[i] * truth[i];
-  }
-  return sqrt (off / norm);
-}
-
 /* Back-projection of random lines, and projection of what that gave, against the same in double. */
 static gboolean
 rays_bench_judge (TdDevice *device, const TdRaysBenchSpec *spec, double *there, double *back,
@@ -194,12 +180,12 @@ rays_bench_judge (TdDevice *device, const TdRaysBenchSpec *spec, double *there, 
       rows[i] = random[v * view + i % JUDGED * JUDGED + i / JUDGED];
     td_rays_reference_back (&bench.task, v, rows, truth);
   }
-  *back = relative_rms (voxels, truth, n_voxels);
+  *back = td_relative_error (voxels, truth, n_voxels);
   for (guint v = 0; v < JUDGED_VIEWS; v++) {
     td_rays_reference_project (&bench.task, v, voxels, truth);
     for (guint i = 0; i < view; i++)
       rows[i] = lines[v * view + i % JUDGED * JUDGED + i / JUDGED];
-    *there = MAX (*there, relative_rms (rows, truth, view));
+    *there = MAX (*there, td_relative_error (rows, truth, view));
   }
   return TRUE;
 }

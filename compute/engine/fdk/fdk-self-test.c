@@ -98,15 +98,9 @@ fdk_self_test_family (const Problem *problem, TdDevice *device, TdSelfTestRow *r
   const TdConeFamily *family = td_cone_family (row->family, NULL);
   g_autofree float *got = g_new (float, problem->n_voxels);
   g_autoptr (GError) error = NULL;
-  double off = 0, norm = 0;
 
-  if (fdk_self_test_run (problem, device, family, row->precision, got, &error)) {
-    for (gsize i = 0; i < problem->n_voxels; i++) {
-      off += (got[i] - problem->truth[i]) * (got[i] - problem->truth[i]);
-      norm += problem->truth[i] * problem->truth[i];
-    }
-    row->error = sqrt (off / norm);
-  }
+  if (fdk_self_test_run (problem, device, family, row->precision, got, &error))
+    row->error = td_relative_error (got, problem->truth, problem->n_voxels);
   td_self_test_judge (row, error);
 }
 
