@@ -242,8 +242,7 @@ cone_device_projector_free (TdConeProjector *base)
   td_buffer_free (self->matrices);
   for (guint i = 0; i < G_N_ELEMENTS (self->tables); i++) {
     td_event_free (self->tables[i].read);
-    if (self->tables[i].floats)
-      td_device_host_free (self->base.device, self->tables[i].floats);
+    td_device_host_free (self->base.device, self->tables[i].floats);
   }
 }
 

@@ -362,7 +362,7 @@ transfer_box (TdRayGroup *group, guint i, gpointer user, GError **error)
   }
   td_queue_finish (queue, NULL);
   td_buffer_free (slices);
-  if (!whole && part)
+  if (!whole)
     td_device_host_free (member->rays->device, part);
   return ok;
 }

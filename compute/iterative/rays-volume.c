@@ -163,8 +163,7 @@ make_sums (TdRayProjector *rays, guint64 n, GError **error)
 {
   if (n <= rays->n_sums)
     return TRUE;
-  if (rays->sums_host)
-    td_device_host_free (rays->device, rays->sums_host);
+  td_device_host_free (rays->device, rays->sums_host);
   td_buffer_free (g_steal_pointer (&rays->sums_device));
   rays->n_sums = 0;
   rays->sums_host = td_device_host_alloc (rays->device, 2 * n * sizeof (float), error);

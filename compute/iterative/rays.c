@@ -239,8 +239,7 @@ td_rays_free (TdRayProjector *rays)
   if (rays->queue)
     td_queue_finish (rays->queue, NULL);
   td_event_free (rays->summed);
-  if (rays->sums_host)
-    td_device_host_free (rays->device, rays->sums_host);
+  td_device_host_free (rays->device, rays->sums_host);
   td_buffer_free (rays->sums_device);
   td_buffer_free (rays->weighed);
   td_buffer_free (rays->table);

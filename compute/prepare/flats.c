@@ -59,8 +59,7 @@ static void
 once_clear (Once *once)
 {
   g_free (once->key);
-  if (once->bytes)
-    g_bytes_unref (once->bytes);
+  g_bytes_unref (once->bytes);
 }
 
 void

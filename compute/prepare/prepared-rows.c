@@ -183,8 +183,7 @@ td_prepared_rows_free (TdPreparedRows *self)
   /* Copies may still be on their way out of the memory that goes now. */
   if (self->queue)
     td_queue_finish (self->queue, NULL);
-  if (self->held.rows)
-    td_device_host_free (self->device, self->held.rows);
+  td_device_host_free (self->device, self->held.rows);
   td_buffer_free (self->buffer);
   td_preparation_free (self->preparation);
   td_queue_free (self->own_queue);

@@ -176,8 +176,7 @@ static void
 close_stage (Stage *stage)
 {
   g_clear_pointer (&stage->rows, td_prepared_rows_free);
-  if (stage->filtered)
-    td_device_host_free (stage->device, stage->filtered);
+  td_device_host_free (stage->device, stage->filtered);
   stage->filtered = NULL;
   g_clear_pointer (&stage->filter, td_cone_filter_free);
   g_clear_pointer (&stage->queue, td_queue_free);
