@@ -127,7 +127,7 @@ cone_bench_judge (TdConeBench *bench, double *relative, GError **error)
     block.first_mm[1] -= starts[b][1] * block.voxel_mm;
     block.first_mm[2] -= starts[b][2] * block.voxel_mm;
     block.nx = block.ny = block.nz = side;
-    td_cone_reference (&block, bench->projections, 0, side, truth + b * voxels);
+    td_cone_reference (&block, bench->projections, truth + b * voxels);
     for (guint k = 0; k < side; k++)
       for (guint j = 0; j < side; j++) {
         const guint64 at = ((guint64) (starts[b][2] + k) * n + starts[b][1] + j) * n + starts[b][0];

@@ -26,15 +26,14 @@ cone_reference_sample (const TdConeTask *task, const float *view, double u, doub
 }
 
 void
-td_cone_reference (const TdConeTask *task, const float *projections, guint slice0, guint n,
-                   double *out)
+td_cone_reference (const TdConeTask *task, const float *projections, double *out)
 {
-  for (guint k = 0; k < n; k++)
+  for (guint k = 0; k < task->nz; k++)
     for (guint j = 0; j < task->ny; j++)
       for (guint i = 0; i < task->nx; i++) {
         const double point[3]
             = { task->first_mm[0] + i * task->voxel_mm, task->first_mm[1] - j * task->voxel_mm,
-                task->first_mm[2] - (slice0 + k) * task->voxel_mm };
+                task->first_mm[2] - k * task->voxel_mm };
         double sum = 0;
 
         for (guint view = 0; view < task->n_views; view++) {

@@ -160,6 +160,5 @@ double td_cone_redundancy_weight (const TdRedundancy *redundancy, double angle_r
 
 /* ── Back-projection ── */
 
-/* The naive double-precision reference: slices [slice0, slice0 + n) into out[n][ny][nx]. */
-void td_cone_reference (const TdConeTask *task, const float *projections, guint slice0, guint n,
-                        double *out);
+/* The naive double-precision reference: into out[nz][ny][nx]. */
+void td_cone_reference (const TdConeTask *task, const float *projections, double *out);

@@ -114,7 +114,7 @@ td_cone_plain_fdk (const TdConePlain *scan, const TdFilter *filter, gboolean lev
   td_cone_task_widen (task);
   g_autofree float *views = filter_views (scan, &own, task, level, filter);
   double *out = g_new (double, (gsize) task->nz * task->ny * task->nx);
-  td_cone_reference (task, views, 0, task->nz, out);
+  td_cone_reference (task, views, out);
   td_cone_task_clear (&own);
   return out;
 }

@@ -230,7 +230,7 @@ test_families (void)
     g_autofree float *projections = g_new (float, pixels), *got = g_new (float, samples);
     g_autofree double *truth = g_new (double, samples);
     td_random_noise (projections, pixels, first_seed + (guint64) c);
-    td_cone_reference (&task, projections, 0, task.nz, truth);
+    td_cone_reference (&task, projections, truth);
     g_autofree Reach *reach = reaches (&task, projections);
     for (guint d = 0; d < MIN (ids->len, 2); d++) {
       g_autoptr (TdDevice) device = td_test_open (ids->pdata[d]);

@@ -449,7 +449,7 @@ check_cone (const ConeShape *shape, TdDevice *device, Largest *largest)
   g_autofree double *truth = g_new (double, voxels);
   for (Data d = 0; d < PHANTOM; d++) {
     g_autofree float *projections = make_projections (d, &task);
-    td_cone_reference (&task, projections, 0, task.nz, truth);
+    td_cone_reference (&task, projections, truth);
     if (!device) {
       play_cone_texture (&task, projections, volume);
       note (

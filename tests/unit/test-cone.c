@@ -749,7 +749,7 @@ test_naive (void)
   g_assert_no_error (error);
   td_cone_task_set_volume (&task, SIDE, SIDE, SLICES, task.pitch_mm);
   td_test_random (projections, N_VIEWS * N_COLUMNS * N_ROWS, 3);
-  td_cone_reference (&task, projections, 0, SLICES, truth);
+  td_cone_reference (&task, projections, truth);
   for (guint v = 0; v < N_VIEWS; v++) {
     for (guint i = 0; i < 12; i++)
       matrices[13 * v + i] = (float) task.matrices[12 * v + i];
@@ -883,7 +883,7 @@ check_task (const TdConeTask *task)
   g_autoptr (GError) error = NULL;
   g_autofree float *projections = noise ((gsize) task->n_views * task->n_rows * task->n_columns);
   g_autofree double *truth = g_new (double, (gsize) task->nz * task->ny * task->nx);
-  td_cone_reference (task, projections, 0, task->nz, truth);
+  td_cone_reference (task, projections, truth);
 
   g_autoptr (GPtrArray) list = td_device_list ();
   for (guint d = 0; d < list->len; d++) {

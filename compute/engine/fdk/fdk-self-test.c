@@ -61,7 +61,7 @@ problem_init (Problem *problem, GError **error)
   for (gsize i = 0; i < n; i++)
     problem->projections[i] = (float) g_rand_double_range (random, -1, 1);
   problem->truth = g_new (double, problem->n_voxels);
-  td_cone_reference (&problem->task, problem->projections, 0, SLICES, problem->truth);
+  td_cone_reference (&problem->task, problem->projections, problem->truth);
   return TRUE;
 }
 
