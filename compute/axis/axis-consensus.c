@@ -337,7 +337,7 @@ collect_opinions (const Fit *fit, Opinion *opinions)
 }
 
 static char *
-say_disagreement (const TdAxisResult *result, const Opinion *opinions, const TdAxisLine *line)
+say_disagreement (const Opinion *opinions, const TdAxisLine *line)
 {
   g_autoptr (TdMessage) all = NULL;
 
@@ -431,7 +431,7 @@ axis_consensus_judge (TdAxisResult *result, const Fit *fit)
                              "slices, or narrow the range searched",
                              fit->line.centre_px);
   else if (known > CERTAIN_PX && excess > DIFFER)
-    result->advice = say_disagreement (result, opinions, &fit->line);
+    result->advice = say_disagreement (opinions, &fit->line);
   else if (known > CERTAIN_PX)
     result->advice
         = td_message_packed (more ? N_ ("The centre is uncertain by %.2f columns: try more rows, "

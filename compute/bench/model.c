@@ -62,8 +62,7 @@ model_divide (TdUpdateCost *cost, double by)
 /* backproject-standard.cl by texture: position (two multiply-adds and the half), row, fetch,
    weighted sum; the view's constants by one load, the loop by two instructions. */
 static gboolean
-standard_cost (const TdBackprojectTask *task, const TdDeviceInfo *device,
-               const TdBackprojectVariant *variant, TdUpdateCost *cost)
+standard_cost (const TdDeviceInfo *device, TdUpdateCost *cost)
 {
   add_instructions (cost, TD_UNIT_TEXTURE, 1);
   add_instructions (cost, TD_UNIT_FLOAT, 5);
@@ -75,8 +74,8 @@ standard_cost (const TdBackprojectTask *task, const TdDeviceInfo *device,
 /* backproject-texture.cl: eight pixels a work-item; RGBA in single is fetched at a quarter of the
  * rate. */
 static gboolean
-texture_cost (const TdBackprojectTask *task, const TdDeviceInfo *device,
-              const TdBackprojectVariant *variant, TdUpdateCost *cost)
+texture_cost (const TdBackprojectTask *task, const TdBackprojectVariant *variant,
+              TdUpdateCost *cost)
 {
   guint slices = MAX (variant->slices, 1);
   gboolean half = task->precision != TD_PRECISION_SINGLE;
@@ -147,8 +146,7 @@ add_texture_cell (TdUpdateCost *cost, const TdAluShape *shape)
 
 /* A work-item's cells and what they share: the view's constants, the copies into the cache. */
 static gboolean
-alu_cost (const TdBackprojectTask *task, const TdDeviceInfo *device, const TdAluShape *shape,
-          TdUpdateCost *cost)
+alu_cost (const TdAluShape *shape, TdUpdateCost *cost)
 {
   double cells = (double) shape->tile * shape->tile / (shape->side * shape->side) / shape->threads;
   double by_texture = shape->texture_share
@@ -181,7 +179,7 @@ alu_family_cost (const TdBackprojectTask *task, const TdDeviceInfo *device,
 
   shape.hybrid = strcmp (variant->family, "hybrid") == 0;
   return td_alu_shape_apply (&shape, (const char *const *) variant->defines, NULL)
-         && td_alu_shape_fit (&shape, task, device) && alu_cost (task, device, &shape, cost);
+         && td_alu_shape_fit (&shape, task, device) && alu_cost (&shape, cost);
 }
 
 static gboolean
@@ -190,9 +188,9 @@ family_cost (const TdBackprojectTask *task, const TdDeviceInfo *device,
 {
   *cost = (TdUpdateCost) { 0 };
   if (strcmp (variant->family, "standard") == 0)
-    return standard_cost (task, device, variant, cost);
+    return standard_cost (device, cost);
   if (strcmp (variant->family, "texture") == 0)
-    return texture_cost (task, device, variant, cost);
+    return texture_cost (task, variant, cost);
   if (strcmp (variant->family, "alu") == 0 || strcmp (variant->family, "hybrid") == 0)
     return alu_family_cost (task, device, variant, 1, cost);
   if (strcmp (variant->family, "oversampling") == 0)
