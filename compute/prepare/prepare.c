@@ -28,7 +28,8 @@ struct TdPreparation {
   guint n_views;
   TdRowRange counted;
   GHashTable *buffers;     /* key -> TdBuffer */
-  GHashTable *kernels;     /* "program/kernel" -> TdKernel */
+  GHashTable *kernels;     /* "program/kernel" -> TdKernel: asking the device for one may have to
+                              wait while another thread's are built */
   GHashTable *kept;        /* key -> Kept */
   TdBuffer *counters;      /* int [TD_COUNTER_COUNT], then TdCounters */
   guint64 *view_raised;    /* of each of the scan's views: samples that the logarithm raised … */
