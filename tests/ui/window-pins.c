@@ -15,7 +15,7 @@
 typedef struct {
   guint depth; /* what is said, and stands around */
   gboolean choosing;
-  gboolean unsure; /* figures turn on how FFTW chose to transform */
+  gboolean unsure; /* figures turn on how FFTW chose to transform, and on times */
   GStrvBuilder *lines;
 } Looking;
 
@@ -226,7 +226,8 @@ window_pins_walk (Looking *looking, GtkWidget *widget)
 
   if (window_pins_skip (widget) || (looking->choosing && window_pins_comes_late (widget)))
     return;
-  looking->unsure |= g_str_equal (G_OBJECT_TYPE_NAME (widget), "TdAxisAnswer");
+  looking->unsure |= g_str_equal (G_OBJECT_TYPE_NAME (widget), "TdAxisAnswer")
+                     || g_str_equal (G_OBJECT_TYPE_NAME (widget), "TdLabTable");
   window_pins_say (looking, widget, says);
   if (says->len > 0 || g_str_has_prefix (G_OBJECT_TYPE_NAME (widget), "Td")) {
     window_pins_line (looking, widget, says->str);
