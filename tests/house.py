@@ -432,6 +432,46 @@ def reductions(tree):
                 yield Breach(f"{path} {name}", f"{path}: {name}() is not used: see cluster/reduce.h")
 
 
+def test_names(tree):
+    """Whether a test has that name: a path in a program (* stands for several), a program, a file."""
+    # Programs put paths together of strings: all parts of a path stand in one program, or are its name.
+    parts = {}
+    builds = ""
+    for path in tree.paths:
+        name = os.path.splitext(os.path.basename(path))[0].removeprefix("test-")
+        if path.startswith("tests/") and path.endswith(".c"):
+            parts[path] = {name} | {part for text in re.findall(r'"([^"\s]+)"', tree.texts[path])
+                                    for part in text.split("/")}
+        elif path.endswith("meson.build"):
+            with open(os.path.join(tree.root, path), encoding="utf-8") as build:
+                builds += build.read()
+    programs = {os.path.splitext(os.path.basename(path))[0].removeprefix("test-")
+                for path in tree.paths if path.startswith("tests/")} | set(re.findall(r"'([\w-]+)'", builds))
+    begun = tuple(name for name in programs if name.endswith("-"))
+
+    def has(there, part):
+        return part in there or ("*" in part and any(one.startswith(part.split("*")[0]) for one in there))
+
+    def is_one(name):
+        if not name.startswith("/"):
+            return (name in programs or name.startswith(begun)
+                    or os.path.exists(os.path.join(tree.root, name)))
+        return any(all(has(there, part) for part in name[1:].split("/")) for there in parts.values())
+    return is_one
+
+
+def told_tests(tree):
+    """Each row of a table whose last column is of tests names tests that are there."""
+    path, of_tests, is_one = "docs/reliability.md", False, test_names(tree)
+    with open(os.path.join(tree.root, path), encoding="utf-8") as report:
+        for number, line in enumerate(report, 1):
+            last = line.strip("|\n ").split(" | ")[-1].strip() if line.startswith("|") else None
+            of_tests = last is not None and (of_tests or last in ("test", "tests"))
+            for name in re.findall("`([^`]+)`", last) if of_tests else ():
+                if not is_one(name):
+                    yield Breach(name, f"{path}:{number}: there is no test {name}")
+
+
 CHECKS = (
     ("rooms", "a room includes only the rooms it may", rooms),
     ("storeys", "the folders of compute include downwards only", storeys),
@@ -447,6 +487,7 @@ CHECKS = (
     ("reductions", "no reduction that MPI cannot do of device memory", reductions),
     ("sentences", f"no sentence of a comment has more than {WORDS} words", long_sentences),
     ("licences", "every source states its licence", licences),
+    ("told-tests", "the tests that the report on reliability names are there", told_tests),
     ("layout", "sources are laid out by clang-format 14", layout),
 )
 
