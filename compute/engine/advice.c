@@ -458,11 +458,12 @@ static gboolean
 advice_is_wide (const TdScanFacts *facts, const TdRecipe *recipe)
 {
   const double known = isfinite (recipe->centre_px) ? recipe->centre_px : facts->centre_px;
-  const TdAxisLine axis = td_axis_line (isfinite (known) ? known : (facts->n_columns - 1) / 2.0,
-                                        recipe->tilt_deg, facts->n_rows);
+  const TdAxisLine axis = td_axis_line (known, recipe->tilt_deg, facts->n_rows);
   TdField field;
   TdTurn turn;
 
+  if (!isfinite (known))
+    return recipe->field_of_view == TD_FIELD_HALF;
   td_turn_of_angles (facts->angles_rad, facts->n_views, &turn);
   td_field_choose (facts, recipe->field_of_view, &axis, &turn, &field, NULL);
   return field.wide;
