@@ -159,7 +159,7 @@ volume_window_ask (TdVolumeWindow *self, const char *problem, char **datasets)
   } else {
     g_strfreev (datasets);
     question->raw = g_object_new (
-        ADW_TYPE_ENTRY_ROW, "title",
+        ADW_TYPE_ENTRY_ROW, "title", _ ("No header, as 1024x768:uint16"), "tooltip-text",
         _ ("Headerless slices: WIDTHxHEIGHT:TYPE[be][:SKIP], for example 512x512:uint16"),
         "activates-default", TRUE, NULL);
     gtk_list_box_append (GTK_LIST_BOX (list), question->raw);

@@ -131,6 +131,8 @@ static gboolean
 access_may_be_cut (GtkWidget *label)
 {
   for (GtkWidget *up = label; up; up = gtk_widget_get_parent (up)) {
+    if (ADW_IS_ENTRY_ROW (up)) /* its title says what is to be typed */
+      return FALSE;
     if (gtk_widget_get_has_tooltip (up))
       return TRUE;
     if (GTK_IS_LIST_BOX_ROW (up) || GTK_IS_WINDOW (up))

@@ -156,8 +156,7 @@ test_details (void)
   td_test_activate ("open-details", NULL);
   TdOpenDialog *dialog = TD_OPEN_DIALOG (td_test_other_window (TD_TYPE_OPEN_DIALOG));
   td_test_screenshot (GTK_WIDGET (dialog), "window-details");
-  gtk_editable_set_text (td_test_row (dialog, "First and last angle (°), for example 0:180"),
-                         " 0:180 ");
+  gtk_editable_set_text (td_test_row (dialog, "Angles (°), as 0:180"), " 0:180 ");
   td_number_row_set_value (td_test_row (dialog, "Detector pixel (mm)"), 0.25);
   td_test_click (td_test_button (dialog, "Open"));
   td_test_wait (td_test_in_state, (gpointer) "scan", "the scan with its angles");
