@@ -114,7 +114,7 @@ reconstruct_dialog_preflight_text (const TdPreflight *row)
              : g_strdup_printf (_ ("Time: %s. Memory: %s, %s on the device"), time, host, device);
 }
 
-/* With one device there is nothing to compare. */
+/* With one device there is nothing to compare, and a cluster has others. */
 static void
 reconstruct_dialog_on_preflight (gpointer rows, const GError *error, gboolean last, gpointer user)
 {
@@ -132,7 +132,8 @@ reconstruct_dialog_on_preflight (gpointer rows, const GError *error, gboolean la
     adw_preferences_group_add (self->each_device, row);
     g_ptr_array_add (self->device_rows, row);
   }
-  gtk_widget_set_visible (GTK_WIDGET (self->each_device), n > 1);
+  gtk_widget_set_visible (GTK_WIDGET (self->each_device),
+                          n > 1 && !td_reconstruct_dialog_profile (self));
 }
 
 static void

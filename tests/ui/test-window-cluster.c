@@ -109,6 +109,12 @@ is_visible (gpointer widget)
   return gtk_widget_get_visible (widget);
 }
 
+static gboolean
+is_hidden (gpointer widget)
+{
+  return !gtk_widget_get_visible (widget);
+}
+
 static void
 test_submit (void)
 {
@@ -129,9 +135,11 @@ test_submit (void)
                             "broken.ini has no line"));
   g_assert_true (adw_combo_row_get_use_subtitle (ADW_COMBO_ROW (where)));
   gtk_editable_set_text (td_test_part (dialog, "path"), output);
+  td_test_wait (is_visible, td_test_part (dialog, "each_device"), "this computer's devices");
   adw_combo_row_set_selected (ADW_COMBO_ROW (where), 1);
   td_test_wait (td_test_plan_is_ready, dialog, "the plan");
   g_assert_nonnull (td_test_row (dialog, "The cluster down the hall"));
+  td_test_wait (is_hidden, td_test_part (dialog, "each_device"), "this computer's devices to go");
   td_test_screenshot (GTK_WIDGET (dialog), "cluster-reconstruct");
   td_test_click (td_test_part (dialog, "accept"));
   td_test_wait (is_running, "window-slow.tif", "the job to run");
