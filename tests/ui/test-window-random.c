@@ -3,6 +3,7 @@
    scans. Nothing may crash, warn or hang, and the keyboard must stay where something is shown.
    TOMODESK_ACTIONS says how many; --seed and what the log names repeat a run. TOMODESK_DEADLINE_S
    is how long one action may take, for a computer that does much else. */
+#include <stdio.h>
 #include <unistd.h>
 #include <string.h>
 
@@ -240,6 +241,21 @@ random_check_focus (void)
   g_assert_true (!focus || gtk_widget_get_mapped (focus));
 }
 
+/* The widget that a warning has the address of, and what it stands in: it tells where that was. */
+static void
+random_tell_place (const char *address)
+{
+  gpointer widget = NULL;
+
+  if (sscanf (address, "%p", &widget) != 1)
+    return;
+  for (GtkWidget *up = widget; up; up = gtk_widget_get_parent (up))
+    g_printerr ("# %s %d × %d%s%s%s\n", G_OBJECT_TYPE_NAME (up), gtk_widget_get_width (up),
+                gtk_widget_get_height (up), gtk_widget_get_visible (up) ? "" : " (hidden)",
+                gtk_widget_get_child_visible (up) ? "" : " (another is shown)",
+                gtk_widget_get_mapped (up) ? "" : " (not mapped)");
+}
+
 /* When a list drops down in a window that opened this moment, the toolkit asks for that window's
  * monitor. It asks for the pointer in a list whose window goes. */
 static gboolean
@@ -251,6 +267,8 @@ random_is_fatal (const char *domain, GLogLevelFlags level, const char *message, 
     without_us = g_get_monotonic_time ();
     return FALSE;
   }
+  if (strstr (message, "without a current allocation") && strstr (message, " 0x"))
+    random_tell_place (strstr (message, " 0x"));
   if (strstr (message, "gdk_surface_get_device_position")
       || strstr (message, "_gtk_widget_find_at_coords"))
     return FALSE;
