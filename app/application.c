@@ -242,16 +242,12 @@ td_application_open (GApplication *application, GFile **files, int n_files, cons
   }
 }
 
-static void
-td_application_finalize (GObject *object)
+TD_FINALIZE (TdApplication, td_application)
 {
-  TdApplication *self = TD_APPLICATION (object);
-
   g_clear_object (&self->settings);
   g_clear_pointer (&self->engine, td_engine_unref);
   for (guint i = 0; i < N_CAUGHT; i++)
     g_clear_handle_id (&self->signal_sources[i], g_source_remove);
-  G_OBJECT_CLASS (td_application_parent_class)->finalize (object);
 }
 
 static void

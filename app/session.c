@@ -134,17 +134,13 @@ td_session_redo (TdSession *self)
   session_step (self, self->after, self->before, 1);
 }
 
-static void
-td_session_finalize (GObject *object)
+TD_FINALIZE (TdSession, td_session)
 {
-  TdSession *self = TD_SESSION (object);
-
   g_clear_pointer (&self->scan, td_scan_unref);
   td_engine_unref (self->engine);
   g_ptr_array_unref (self->before);
   g_ptr_array_unref (self->after);
   g_free (self->last_key);
-  G_OBJECT_CLASS (td_session_parent_class)->finalize (object);
 }
 
 static void

@@ -1827,11 +1827,8 @@ td_window_get_property (GObject *object, guint id, GValue *value, GParamSpec *pr
                       id == PROP_SESSION ? (GObject *) self->session : (GObject *) self->jobs);
 }
 
-static void
-td_window_dispose (GObject *object)
+TD_DISPOSE (TdWindow, td_window)
 {
-  TdWindow *self = TD_WINDOW (object);
-
   if (self->opening)
     g_cancellable_cancel (self->opening);
   g_clear_object (&self->opening);
@@ -1849,20 +1846,13 @@ td_window_dispose (GObject *object)
   g_clear_object (&self->jobs);
   g_clear_object (&self->session);
   g_clear_object (&self->settings);
-  G_OBJECT_CLASS (td_window_parent_class)->dispose (object);
 }
 
 static void
 td_window_class_init (TdWindowClass *class)
 {
-  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
-
-  g_type_ensure (TD_TYPE_RECIPE_PANEL);
-  g_type_ensure (TD_TYPE_SCAN_VIEW);
-  g_type_ensure (TD_TYPE_AXIS_STRIP);
-  g_type_ensure (TD_TYPE_LAB_VIEW);
-  g_type_ensure (TD_TYPE_GEOMETRY_VIEW);
-  g_type_ensure (TD_TYPE_VOLUME_VIEW);
+  td_ensure_types (TD_TYPE_RECIPE_PANEL, TD_TYPE_SCAN_VIEW, TD_TYPE_AXIS_STRIP, TD_TYPE_LAB_VIEW,
+                   TD_TYPE_GEOMETRY_VIEW, TD_TYPE_VOLUME_VIEW);
   G_OBJECT_CLASS (class)->dispose = td_window_dispose;
   G_OBJECT_CLASS (class)->get_property = td_window_get_property;
   g_object_class_install_property (
@@ -1871,14 +1861,13 @@ td_window_class_init (TdWindowClass *class)
   g_object_class_install_property (
       G_OBJECT_CLASS (class), PROP_JOBS,
       g_param_spec_object ("jobs", NULL, NULL, TD_TYPE_JOB_QUEUE, G_PARAM_READABLE));
-  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/Tomodesk/window.ui");
-  td_bind_children (widget, TdWindow, toasts, stack, pages, switcher, pages_bar, flap,
-                    sidebar_button, failed_page, opening_label, recent_list, recent_box,
-                    recent_menu, done_button, done_menu, preset_menu, remove_menu, remove_section,
-                    reconstruct_button, details_button, undo_box, notice, notice_label, panel,
-                    scan_view, strip_revealer, strip, lab_view, geometry_view, volume_view,
-                    jobs_revealer, jobs_box, jobs_list);
-  td_bind_callbacks (widget, on_notice_response, on_recent_activated, window_on_next,
+  td_bind_template (class, TdWindow, "/org/tomodesk/Tomodesk/window.ui", toasts, stack, pages,
+                    switcher, pages_bar, flap, sidebar_button, failed_page, opening_label,
+                    recent_list, recent_box, recent_menu, done_button, done_menu, preset_menu,
+                    remove_menu, remove_section, reconstruct_button, details_button, undo_box,
+                    notice, notice_label, panel, scan_view, strip_revealer, strip, lab_view,
+                    geometry_view, volume_view, jobs_revealer, jobs_box, jobs_list);
+  td_bind_callbacks (class, on_notice_response, on_recent_activated, window_on_next,
                      window_on_trials_closed, on_region_drawn, on_crop_drawn, window_set_lab_base,
                      window_on_no_gl, on_take_requested, window_reveal_pages);
 }

@@ -214,16 +214,12 @@ td_advice_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRe
   advice_group_update (self);
 }
 
-static void
-td_advice_group_dispose (GObject *object)
+TD_DISPOSE (TdAdviceGroup, td_advice_group)
 {
-  TdAdviceGroup *self = TD_ADVICE_GROUP (object);
-
   g_clear_pointer (&self->latest, td_latest_free);
   g_clear_pointer (&self->list, g_ptr_array_unref);
   g_clear_pointer (&self->scan, td_scan_unref);
   g_clear_pointer (&self->engine, td_engine_unref);
-  G_OBJECT_CLASS (td_advice_group_parent_class)->dispose (object);
 }
 
 static void

@@ -229,27 +229,20 @@ td_axis_answer_set_centre (TdAxisAnswer *self, double centre_px, double tilt_deg
 
 /* ── Widget ── */
 
-static void
-td_axis_answer_dispose (GObject *object)
+TD_DISPOSE (TdAxisAnswer, td_axis_answer)
 {
-  TdAxisAnswer *self = TD_AXIS_ANSWER (object);
-
   g_clear_pointer (&self->box, gtk_widget_unparent);
   g_clear_pointer (&self->result, td_axis_result_free);
-  G_OBJECT_CLASS (td_axis_answer_parent_class)->dispose (object);
 }
 
 static void
 td_axis_answer_class_init (TdAxisAnswerClass *class)
 {
-  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
-
   g_type_ensure (TD_TYPE_AXIS_PLOT);
   G_OBJECT_CLASS (class)->dispose = td_axis_answer_dispose;
-  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/axis-answer.ui");
-  td_bind_children (widget, TdAxisAnswer, box, warning, take, consensus, tilt, advice, plot, legend,
-                    grid);
-  td_bind_callbacks (widget, on_take_clicked, axis_answer_take);
+  td_bind_template (class, TdAxisAnswer, "/org/tomodesk/ui/axis-answer.ui", box, warning, take,
+                    consensus, tilt, advice, plot, legend, grid);
+  td_bind_callbacks (class, on_take_clicked, axis_answer_take);
   td_signal_new (class, "taken", 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
 }
 

@@ -330,27 +330,21 @@ axis_strip_on_clicked (GtkButton *button, TdAxisStrip *self)
 
 /* ── Widget ── */
 
-static void
-td_axis_strip_dispose (GObject *object)
+TD_DISPOSE (TdAxisStrip, td_axis_strip)
 {
-  TdAxisStrip *self = TD_AXIS_STRIP (object);
-
   g_clear_pointer (&self->latest, td_latest_free);
   g_clear_pointer (&self->asked, td_scan_question_free);
   g_clear_pointer (&self->shown, axis_strip_shown_free);
   g_clear_pointer (&self->box, gtk_widget_unparent);
-  G_OBJECT_CLASS (td_axis_strip_parent_class)->dispose (object);
 }
 
 static void
 td_axis_strip_class_init (TdAxisStripClass *class)
 {
-  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
-
   G_OBJECT_CLASS (class)->dispose = td_axis_strip_dispose;
-  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/axis-strip.ui");
-  td_bind_children (widget, TdAxisStrip, box, heading, spinner, curve, tiles);
-  td_bind_callbacks (widget, axis_strip_on_finer, axis_strip_on_wider, axis_strip_on_close);
+  td_bind_template (class, TdAxisStrip, "/org/tomodesk/ui/axis-strip.ui", box, heading, spinner,
+                    curve, tiles);
+  td_bind_callbacks (class, axis_strip_on_finer, axis_strip_on_wider, axis_strip_on_close);
   td_signal_new (class, "taken", 1, G_TYPE_DOUBLE);
   td_signal_new (class, "closed", 0);
 }

@@ -597,32 +597,25 @@ batch_dialog_on_accept (GtkButton *button, TdBatchDialog *self)
 
 /* ── Object ── */
 
-static void
-td_batch_dialog_dispose (GObject *object)
+TD_DISPOSE (TdBatchDialog, td_batch_dialog)
 {
-  TdBatchDialog *self = TD_BATCH_DIALOG (object);
-
   batch_dialog_stop_listing (self);
   g_clear_pointer (&self->looks, td_latest_free);
   g_clear_pointer (&self->engine, td_engine_unref);
   g_clear_pointer (&self->paths, g_ptr_array_unref);
   g_clear_pointer (&self->settings, g_strfreev);
-  G_OBJECT_CLASS (td_batch_dialog_parent_class)->dispose (object);
 }
 
 static void
 td_batch_dialog_class_init (TdBatchDialogClass *class)
 {
-  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
-
   g_type_ensure (TD_TYPE_NUMBER_ROW);
-  gtk_widget_class_add_binding_action (widget, GDK_KEY_Escape, 0, "window.close", NULL);
+  td_close_on_escape (class);
   G_OBJECT_CLASS (class)->dispose = td_batch_dialog_dispose;
-  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/batch-dialog.ui");
-  td_bind_children (widget, TdBatchDialog, which, format, accept, list, chosen, watched, none,
-                    stated, watch, folder, settle, find, overwrite, find_row, recipe_row, problem,
-                    in_all, together);
-  td_bind_callbacks (widget, batch_dialog_on_accept, batch_dialog_on_add_files,
+  td_bind_template (class, TdBatchDialog, "/org/tomodesk/ui/batch-dialog.ui", which, format, accept,
+                    list, chosen, watched, none, stated, watch, folder, settle, find, overwrite,
+                    find_row, recipe_row, problem, in_all, together);
+  td_bind_callbacks (class, batch_dialog_on_accept, batch_dialog_on_add_files,
                      batch_dialog_on_add_folders, batch_dialog_on_add_all, batch_dialog_on_changed,
                      batch_dialog_update);
   td_signal_new (class, "accepted", 1, G_TYPE_POINTER);

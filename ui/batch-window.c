@@ -23,11 +23,9 @@ struct _TdBatchScan {
 
 G_DEFINE_FINAL_TYPE (TdBatchScan, td_batch_scan, G_TYPE_OBJECT)
 
-static void
-td_batch_scan_finalize (GObject *object)
+TD_FINALIZE (TdBatchScan, td_batch_scan)
 {
-  td_batch_row_free (TD_BATCH_SCAN (object)->row);
-  G_OBJECT_CLASS (td_batch_scan_parent_class)->finalize (object);
+  td_batch_row_free (self->row);
 }
 
 static void
@@ -396,26 +394,20 @@ batch_window_on_save (GtkButton *button, TdBatchWindow *self)
 
 /* ── Object ── */
 
-static void
-td_batch_window_dispose (GObject *object)
+TD_DISPOSE (TdBatchWindow, td_batch_window)
 {
-  TdBatchWindow *self = TD_BATCH_WINDOW (object);
-
   g_clear_object (&self->item);
   g_clear_object (&self->scans);
-  G_OBJECT_CLASS (td_batch_window_parent_class)->dispose (object);
 }
 
 static void
 td_batch_window_class_init (TdBatchWindowClass *class)
 {
-  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
-
   G_OBJECT_CLASS (class)->dispose = td_batch_window_dispose;
-  gtk_widget_class_add_binding_action (widget, GDK_KEY_Escape, 0, "window.close", NULL);
-  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/batch-window.ui");
-  td_bind_children (widget, TdBatchWindow, table, status, order, again, stop, save, bar);
-  td_bind_callbacks (widget, batch_window_on_again, batch_window_on_stop, batch_window_on_order,
+  td_close_on_escape (class);
+  td_bind_template (class, TdBatchWindow, "/org/tomodesk/ui/batch-window.ui", table, status, order,
+                    again, stop, save, bar);
+  td_bind_callbacks (class, batch_window_on_again, batch_window_on_stop, batch_window_on_order,
                      batch_window_on_save, batch_window_on_activate);
   td_signal_new (class, "again-requested", 1, TD_TYPE_JOB_ITEM);
   td_signal_new (class, "open-requested", 1, G_TYPE_STRING);

@@ -360,33 +360,26 @@ td_centre_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRe
   td_axis_answer_set_centre (self->answer, centre, recipe->tilt_deg);
 }
 
-static void
-td_centre_group_dispose (GObject *object)
+TD_DISPOSE (TdCentreGroup, td_centre_group)
 {
-  TdCentreGroup *self = TD_CENTRE_GROUP (object);
-
   g_clear_pointer (&self->finder, td_latest_free);
   g_clear_pointer (&self->scan, td_scan_unref);
   g_clear_pointer (&self->engine, td_engine_unref);
   g_clear_pointer (&self->slider_tip, g_free);
-  G_OBJECT_CLASS (td_centre_group_parent_class)->dispose (object);
 }
 
 static void
 td_centre_group_class_init (TdCentreGroupClass *class)
 {
-  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
-
-  g_type_ensure (TD_TYPE_NUMBER_ROW);
-  g_type_ensure (TD_TYPE_AXIS_ANSWER);
+  td_ensure_types (TD_TYPE_NUMBER_ROW, TD_TYPE_AXIS_ANSWER);
   G_OBJECT_CLASS (class)->dispose = td_centre_group_dispose;
   TD_RECIPE_GROUP_CLASS (class)->show = td_centre_group_show;
-  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/centre-group.ui");
-  td_bind_children (widget, TdCentreGroup, spin, adjustment, slider_adjustment, slider, tilt);
+  td_bind_template (class, TdCentreGroup, "/org/tomodesk/ui/centre-group.ui", spin, adjustment,
+                    slider_adjustment, slider, tilt);
   td_signal_new (class, "trials-wanted", 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
-  td_bind_children (widget, TdCentreGroup, trials, find, reset, searching, search_label, search_bar,
+  td_bind_children (class, TdCentreGroup, trials, find, reset, searching, search_label, search_bar,
                     found, answer, failed);
-  td_bind_callbacks (widget, td_centre_group_find, centre_group_on_cancel, centre_group_take,
+  td_bind_callbacks (class, td_centre_group_find, centre_group_on_cancel, centre_group_take,
                      centre_group_on_reset, on_coarse_down, on_coarse_up, on_spin_changed,
                      on_slider_changed);
 }

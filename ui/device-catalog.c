@@ -45,11 +45,9 @@ td_device_catalog_entries (TdDeviceCatalog *self)
   return self->entries;
 }
 
-static void
-td_device_catalog_finalize (GObject *object)
+TD_FINALIZE (TdDeviceCatalog, td_device_catalog)
 {
-  g_clear_pointer (&TD_DEVICE_CATALOG (object)->entries, g_ptr_array_unref);
-  G_OBJECT_CLASS (td_device_catalog_parent_class)->finalize (object);
+  g_clear_pointer (&self->entries, g_ptr_array_unref);
 }
 
 static void

@@ -59,11 +59,9 @@ td_device_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRe
   td_tuning_row_set_device (self->tuning, recipe->devices, 0);
 }
 
-static void
-td_device_group_finalize (GObject *object)
+TD_FINALIZE (TdDeviceGroup, td_device_group)
 {
-  g_ptr_array_unref (TD_DEVICE_GROUP (object)->absent_rows);
-  G_OBJECT_CLASS (td_device_group_parent_class)->finalize (object);
+  g_ptr_array_unref (self->absent_rows);
 }
 
 static void

@@ -73,14 +73,10 @@ td_device_row_select (TdDeviceRow *self, const char *id)
   device_row_fill (self);
 }
 
-static void
-td_device_row_finalize (GObject *object)
+TD_FINALIZE (TdDeviceRow, td_device_row)
 {
-  TdDeviceRow *self = TD_DEVICE_ROW (object);
-
   g_ptr_array_unref (self->ids);
   g_free (self->selected);
-  G_OBJECT_CLASS (td_device_row_parent_class)->finalize (object);
 }
 
 static void

@@ -370,27 +370,19 @@ devices_window_fill (TdDevicesWindow *self)
 /* ── Life ── */
 
 /* Tests that go on end with the rows that would show them. */
-static void
-td_devices_window_dispose (GObject *object)
+TD_DISPOSE (TdDevicesWindow, td_devices_window)
 {
-  TdDevicesWindow *self = TD_DEVICES_WINDOW (object);
-
   for (guint i = 0; i < self->devices->len; i++)
     td_latest_cancel (((Device *) self->devices->pdata[i])->testing);
-  G_OBJECT_CLASS (td_devices_window_parent_class)->dispose (object);
 }
 
-static void
-td_devices_window_finalize (GObject *object)
+TD_FINALIZE (TdDevicesWindow, td_devices_window)
 {
-  TdDevicesWindow *self = TD_DEVICES_WINDOW (object);
-
   g_ptr_array_unref (self->groups);
   g_ptr_array_unref (self->devices);
   g_strfreev (self->order);
   g_free (self->timed_on);
   g_free (self->timed_on_before);
-  G_OBJECT_CLASS (td_devices_window_parent_class)->finalize (object);
 }
 
 static void
@@ -398,8 +390,7 @@ td_devices_window_class_init (TdDevicesWindowClass *class)
 {
   G_OBJECT_CLASS (class)->dispose = td_devices_window_dispose;
   G_OBJECT_CLASS (class)->finalize = td_devices_window_finalize;
-  gtk_widget_class_add_binding_action (GTK_WIDGET_CLASS (class), GDK_KEY_Escape, 0, "window.close",
-                                       NULL);
+  td_close_on_escape (class);
   td_signal_new (class, "picked", 1, G_TYPE_STRING);
 }
 

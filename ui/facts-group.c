@@ -179,14 +179,10 @@ td_facts_group_show (TdFactsGroup *self, const TdScanFacts *facts)
   show_notes (self, facts->notes);
 }
 
-static void
-td_facts_group_finalize (GObject *object)
+TD_FINALIZE (TdFactsGroup, td_facts_group)
 {
-  TdFactsGroup *self = TD_FACTS_GROUP (object);
-
   g_ptr_array_unref (self->fact_rows);
   g_ptr_array_unref (self->note_rows);
-  G_OBJECT_CLASS (td_facts_group_parent_class)->finalize (object);
 }
 
 static void

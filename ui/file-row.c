@@ -114,11 +114,9 @@ file_row_add_button (TdFileRow *self, const char *icon, const char *tip, GCallba
   return button;
 }
 
-static void
-td_file_row_finalize (GObject *object)
+TD_FINALIZE (TdFileRow, td_file_row)
 {
-  g_free (TD_FILE_ROW (object)->path);
-  G_OBJECT_CLASS (td_file_row_parent_class)->finalize (object);
+  g_free (self->path);
 }
 
 static void

@@ -189,27 +189,21 @@ on_top (GtkButton *button, TdGeometryView *self)
 
 /* ── Widget ── */
 
-static void
-td_geometry_view_dispose (GObject *object)
+TD_DISPOSE (TdGeometryView, td_geometry_view)
 {
-  TdGeometryView *self = TD_GEOMETRY_VIEW (object);
-
   g_clear_pointer (&self->box, gtk_widget_unparent);
   g_clear_pointer (&self->orbit, td_orbit_free);
   g_clear_pointer (&self->scan, td_scan_unref);
-  G_OBJECT_CLASS (td_geometry_view_parent_class)->dispose (object);
 }
 
 static void
 td_geometry_view_class_init (TdGeometryViewClass *class)
 {
-  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
-
   g_type_ensure (TD_TYPE_SPACE_VIEW);
   G_OBJECT_CLASS (class)->dispose = td_geometry_view_dispose;
-  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/geometry-view.ui");
-  td_bind_children (widget, TdGeometryView, box, heading, facts, problem, space, view_adjustment);
-  td_bind_callbacks (widget, geometry_view_on_view_changed, on_front, on_side, on_top,
+  td_bind_template (class, TdGeometryView, "/org/tomodesk/ui/geometry-view.ui", box, heading, facts,
+                    problem, space, view_adjustment);
+  td_bind_callbacks (class, geometry_view_on_view_changed, on_front, on_side, on_top,
                      td_space_view_reset);
 }
 

@@ -269,12 +269,9 @@ guide_add_tags (GtkTextBuffer *text)
 static void
 td_guide_window_class_init (TdGuideWindowClass *class)
 {
-  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
-
-  gtk_widget_class_add_binding_action (widget, GDK_KEY_Escape, 0, "window.close", NULL);
-  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/guide-window.ui");
-  td_bind_children (widget, TdGuideWindow, list, view);
-  td_bind_callbacks (widget, guide_on_row, guide_on_click);
+  td_close_on_escape (class);
+  td_bind_template (class, TdGuideWindow, "/org/tomodesk/ui/guide-window.ui", list, view);
+  td_bind_callbacks (class, guide_on_row, guide_on_click);
 }
 
 /* The pages by their first lines. */

@@ -272,11 +272,9 @@ td_histogram_set_colour_map (TdHistogram *self, TdColourMap map)
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
-static void
-td_histogram_dispose (GObject *object)
+TD_DISPOSE (TdHistogram, td_histogram)
 {
-  g_clear_pointer (&TD_HISTOGRAM (object)->image, td_image_unref);
-  G_OBJECT_CLASS (td_histogram_parent_class)->dispose (object);
+  g_clear_pointer (&self->image, td_image_unref);
 }
 
 static void

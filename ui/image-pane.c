@@ -552,33 +552,24 @@ on_enlarge_toggled (GtkToggleButton *button, TdImagePane *self)
   g_signal_emit_by_name (self, "enlarge-toggled", enlarged);
 }
 
-static void
-td_image_pane_dispose (GObject *object)
+TD_DISPOSE (TdImagePane, td_image_pane)
 {
-  TdImagePane *self = TD_IMAGE_PANE (object);
-
   g_clear_handle_id (&self->spinner_timeout, g_source_remove);
   if (self->box)
     gtk_widget_unparent (GTK_WIDGET (self->box));
   self->box = NULL;
   g_clear_object (&self->actions);
-  G_OBJECT_CLASS (td_image_pane_parent_class)->dispose (object);
 }
 
 static void
 td_image_pane_class_init (TdImagePaneClass *class)
 {
-  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
-
-  g_type_ensure (TD_TYPE_SLICE_VIEW);
-  g_type_ensure (TD_TYPE_HISTOGRAM);
-  g_type_ensure (TD_TYPE_PROFILE);
+  td_ensure_types (TD_TYPE_SLICE_VIEW, TD_TYPE_HISTOGRAM, TD_TYPE_PROFILE);
   G_OBJECT_CLASS (class)->dispose = td_image_pane_dispose;
-  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/image-pane.ui");
-  td_bind_children (widget, TdImagePane, box, heading, words, option_section, title, subtitle,
-                    message, message_box, remedies, readout, badge, statistics, profile, spinner,
-                    enlarge, view, histogram);
-  td_bind_callbacks (widget, on_query_tooltip, on_pointed, image_pane_on_measured,
+  td_bind_template (class, TdImagePane, "/org/tomodesk/ui/image-pane.ui", box, heading, words,
+                    option_section, title, subtitle, message, message_box, remedies, readout, badge,
+                    statistics, profile, spinner, enlarge, view, histogram);
+  td_bind_callbacks (class, on_query_tooltip, on_pointed, image_pane_on_measured,
                      td_image_pane_set_range, image_pane_update_profile, on_auto_requested,
                      on_enlarge_toggled);
   td_signal_new (class, "enlarge-toggled", 1, G_TYPE_BOOLEAN);

@@ -486,18 +486,14 @@ td_job_item_again (TdJobItem *self)
       self->remote, td_remote_job_was_launched (self->remote) ? TD_REMOTE_AGAIN : TD_REMOTE_SUBMIT);
 }
 
-static void
-td_job_item_finalize (GObject *object)
+TD_FINALIZE (TdJobItem, td_job_item)
 {
-  TdJobItem *self = TD_JOB_ITEM (object);
-
   g_clear_handle_id (&self->poll, g_source_remove);
   g_clear_pointer (&self->follower, td_remote_follower_free);
   g_clear_pointer (&self->remote, td_remote_job_unref);
   td_remote_facts_clear (&self->facts);
   g_clear_pointer (&self->slices, td_slice_store_unref);
   g_free (self->error);
-  G_OBJECT_CLASS (td_job_item_parent_class)->finalize (object);
 }
 
 static void

@@ -43,11 +43,9 @@ td_job_queue_model (TdJobQueue *self)
   return G_LIST_MODEL (self->items);
 }
 
-static void
-td_job_queue_finalize (GObject *object)
+TD_FINALIZE (TdJobQueue, td_job_queue)
 {
-  g_clear_object (&TD_JOB_QUEUE (object)->items);
-  G_OBJECT_CLASS (td_job_queue_parent_class)->finalize (object);
+  g_clear_object (&self->items);
 }
 
 static void

@@ -273,23 +273,19 @@ job_row_on_first (GtkButton *button, TdJobRow *self)
   td_job_item_go_first (self->item);
 }
 
-static void
-td_job_row_finalize (GObject *object)
+TD_FINALIZE (TdJobRow, td_job_row)
 {
-  g_clear_object (&TD_JOB_ROW (object)->item);
-  G_OBJECT_CLASS (td_job_row_parent_class)->finalize (object);
+  g_clear_object (&self->item);
 }
 
 static void
 td_job_row_class_init (TdJobRowClass *class)
 {
-  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
-
   G_OBJECT_CLASS (class)->finalize = td_job_row_finalize;
-  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/job-row.ui");
-  td_bind_children (widget, TdJobRow, title, status, notes, notes_label, bar, again, picture, table,
-                    first, recipe, log, show, folder, finish, cancel, dismiss, parts, buttons);
-  td_bind_callbacks (widget, job_row_on_request, on_folder, job_row_on_log, job_row_on_first,
+  td_bind_template (class, TdJobRow, "/org/tomodesk/ui/job-row.ui", title, status, notes,
+                    notes_label, bar, again, picture, table, first, recipe, log, show, folder,
+                    finish, cancel, dismiss, parts, buttons);
+  td_bind_callbacks (class, job_row_on_request, on_folder, job_row_on_log, job_row_on_first,
                      on_finish, job_row_on_cancel);
   requested = td_signal_new (class, "requested", 1, TD_TYPE_JOB_ITEM);
 }

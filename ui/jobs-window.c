@@ -105,23 +105,18 @@ jobs_window_make_row (gpointer item, gpointer self)
   return row;
 }
 
-static void
-td_jobs_window_dispose (GObject *object)
+TD_DISPOSE (TdJobsWindow, td_jobs_window)
 {
-  g_clear_object (&TD_JOBS_WINDOW (object)->jobs);
-  G_OBJECT_CLASS (td_jobs_window_parent_class)->dispose (object);
+  g_clear_object (&self->jobs);
 }
 
 static void
 td_jobs_window_class_init (TdJobsWindowClass *class)
 {
-  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
-
   G_OBJECT_CLASS (class)->dispose = td_jobs_window_dispose;
-  gtk_widget_class_add_binding_action (widget, GDK_KEY_Escape, 0, "window.close", NULL);
-  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/jobs-window.ui");
-  td_bind_children (widget, TdJobsWindow, stack, list, pause);
-  td_bind_callbacks (widget, jobs_window_on_pause, jobs_window_on_batch);
+  td_close_on_escape (class);
+  td_bind_template (class, TdJobsWindow, "/org/tomodesk/ui/jobs-window.ui", stack, list, pause);
+  td_bind_callbacks (class, jobs_window_on_pause, jobs_window_on_batch);
   td_signal_new (class, "batch-requested", 0);
   requested = td_signal_new (class, "requested", 1, TD_TYPE_JOB_ITEM);
 }

@@ -144,25 +144,18 @@ td_lab_blind_end (TdLabBlind *self)
   g_signal_emit_by_name (self, "shown", -1);
 }
 
-static void
-td_lab_blind_dispose (GObject *object)
+TD_DISPOSE (TdLabBlind, td_lab_blind)
 {
-  TdLabBlind *self = TD_LAB_BLIND (object);
-
   g_clear_pointer (&self->box, gtk_widget_unparent);
-  G_OBJECT_CLASS (td_lab_blind_parent_class)->dispose (object);
 }
 
 static void
 td_lab_blind_class_init (TdLabBlindClass *class)
 {
-  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
-
   G_OBJECT_CLASS (class)->dispose = td_lab_blind_dispose;
-  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/lab-blind.ui");
-  td_bind_children (widget, TdLabBlind, box, test, words, score, show_a, show_b, show_x, is_a, is_b,
-                    begin);
-  td_bind_callbacks (widget, lab_blind_on_show, lab_blind_on_is_a, lab_blind_on_is_b,
+  td_bind_template (class, TdLabBlind, "/org/tomodesk/ui/lab-blind.ui", box, test, words, score,
+                    show_a, show_b, show_x, is_a, is_b, begin);
+  td_bind_callbacks (class, lab_blind_on_show, lab_blind_on_is_a, lab_blind_on_is_b,
                      lab_blind_on_begin);
   td_signal_new (class, "begin-requested", 0);
   td_signal_new (class, "shown", 1, G_TYPE_INT);

@@ -412,14 +412,10 @@ td_lab_chart_measure (GtkWidget *widget, GtkOrientation orientation, int for_siz
   *minimum_baseline = *natural_baseline = -1;
 }
 
-static void
-td_lab_chart_finalize (GObject *object)
+TD_FINALIZE (TdLabChart, td_lab_chart)
 {
-  TdLabChart *self = TD_LAB_CHART (object);
-
   g_clear_pointer (&self->plot, td_lab_plot_unref);
   g_free (self->label);
-  G_OBJECT_CLASS (td_lab_chart_parent_class)->finalize (object);
 }
 
 static void

@@ -187,25 +187,18 @@ lab_editor_add_line (TdLabEditor *self, int line, const char *label, GtkWidget *
   gtk_grid_attach (self->form, widget, 1, line, 1, 1);
 }
 
-static void
-td_lab_editor_finalize (GObject *object)
+TD_FINALIZE (TdLabEditor, td_lab_editor)
 {
-  TdLabEditor *self = TD_LAB_EDITOR (object);
-
   for (guint i = 0; i < N_OPTIONS; i++)
     g_strfreev (self->values[i]);
-  G_OBJECT_CLASS (td_lab_editor_parent_class)->finalize (object);
 }
 
 static void
 td_lab_editor_class_init (TdLabEditorClass *class)
 {
-  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
-
   G_OBJECT_CLASS (class)->finalize = td_lab_editor_finalize;
-  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/lab-editor.ui");
-  td_bind_children (widget, TdLabEditor, form, problem);
-  gtk_widget_class_bind_template_callback (widget, lab_editor_apply);
+  td_bind_template (class, TdLabEditor, "/org/tomodesk/ui/lab-editor.ui", form, problem);
+  td_bind_callbacks (class, lab_editor_apply);
   td_signal_new (class, "applied", 1, G_TYPE_STRING);
 }
 

@@ -854,11 +854,8 @@ td_lab_pictures_area (TdLabPictures *self)
   return self->area;
 }
 
-static void
-td_lab_pictures_dispose (GObject *object)
+TD_DISPOSE (TdLabPictures, td_lab_pictures)
 {
-  TdLabPictures *self = TD_LAB_PICTURES (object);
-
   g_clear_pointer (&self->differences, td_latest_free);
   if (self->box)
     for (guint i = 0; i < MOST; i++)
@@ -868,20 +865,17 @@ td_lab_pictures_dispose (GObject *object)
   g_clear_object (&self->headings);
   g_clear_pointer (&self->map, g_free);
   g_clear_pointer (&self->blind_title, g_free);
-  G_OBJECT_CLASS (td_lab_pictures_parent_class)->dispose (object);
 }
 
 static void
 td_lab_pictures_class_init (TdLabPicturesClass *class)
 {
-  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
-
   g_type_ensure (TD_TYPE_IMAGE_PANE);
   G_OBJECT_CLASS (class)->dispose = td_lab_pictures_dispose;
-  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/lab-pictures.ui");
-  td_bind_children (widget, TdLabPictures, box, tools, area, panes, panes_grid, line_area, big,
-                    grid, single, wipe, difference, in_noise, draw_line, link, choose_a, choose_b);
-  td_bind_callbacks (widget, lab_pictures_on_mode, lab_pictures_on_pair, lab_pictures_on_link,
+  td_bind_template (class, TdLabPictures, "/org/tomodesk/ui/lab-pictures.ui", box, tools, area,
+                    panes, panes_grid, line_area, big, grid, single, wipe, difference, in_noise,
+                    draw_line, link, choose_a, choose_b);
+  td_bind_callbacks (class, lab_pictures_on_mode, lab_pictures_on_pair, lab_pictures_on_link,
                      lab_pictures_on_draw_line);
   td_signal_new (class, "line-drawn", 4, G_TYPE_DOUBLE, G_TYPE_DOUBLE, G_TYPE_DOUBLE,
                  G_TYPE_DOUBLE);

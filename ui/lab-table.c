@@ -332,14 +332,10 @@ td_lab_table_show (TdLabTable *self, const TdLab *lab, const TdLabResult *result
                        rows->pdata, n);
 }
 
-static void
-td_lab_table_dispose (GObject *object)
+TD_DISPOSE (TdLabTable, td_lab_table)
 {
-  TdLabTable *self = TD_LAB_TABLE (object);
-
   g_clear_pointer (&self->scrolled, gtk_widget_unparent);
   g_clear_object (&self->rows);
-  G_OBJECT_CLASS (td_lab_table_parent_class)->dispose (object);
 }
 
 static void

@@ -912,11 +912,8 @@ td_lab_view_size_allocate (GtkWidget *widget, int width, int height, int baselin
   gtk_popover_present (GTK_POPOVER (TD_LAB_VIEW (widget)->editor));
 }
 
-static void
-td_lab_view_dispose (GObject *object)
+TD_DISPOSE (TdLabView, td_lab_view)
 {
-  TdLabView *self = TD_LAB_VIEW (object);
-
   g_clear_pointer (&self->work, td_latest_free);
   if (self->editor)
     gtk_widget_unparent (GTK_WIDGET (self->editor));
@@ -927,7 +924,6 @@ td_lab_view_dispose (GObject *object)
   g_clear_pointer (&self->scan, td_scan_unref);
   g_clear_pointer (&self->engine, td_engine_unref);
   g_clear_object (&self->actions);
-  G_OBJECT_CLASS (td_lab_view_parent_class)->dispose (object);
 }
 
 static void
@@ -935,18 +931,14 @@ td_lab_view_class_init (TdLabViewClass *class)
 {
   GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
 
-  g_type_ensure (TD_TYPE_LAB_PICTURES);
-  g_type_ensure (TD_TYPE_LAB_TABLE);
-  g_type_ensure (TD_TYPE_LAB_CHART);
-  g_type_ensure (TD_TYPE_LAB_BLIND);
+  td_ensure_types (TD_TYPE_LAB_PICTURES, TD_TYPE_LAB_TABLE, TD_TYPE_LAB_CHART, TD_TYPE_LAB_BLIND);
   G_OBJECT_CLASS (class)->dispose = td_lab_view_dispose;
   widget->measure = td_lab_view_measure;
   widget->size_allocate = td_lab_view_size_allocate;
-  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/lab-view.ui");
-  td_bind_children (widget, TdLabView, room, pictures, table, profile, differences, frc, scatter,
-                    blind, sheets, figures_page, budget, review, add, switcher, progress, stop,
-                    go_on, figures);
-  td_bind_callbacks (widget, lab_view_on_line_drawn, lab_view_use, lab_view_on_blind_begin,
+  td_bind_template (class, TdLabView, "/org/tomodesk/ui/lab-view.ui", room, pictures, table,
+                    profile, differences, frc, scatter, blind, sheets, figures_page, budget, review,
+                    add, switcher, progress, stop, go_on, figures);
+  td_bind_callbacks (class, lab_view_on_line_drawn, lab_view_use, lab_view_on_blind_begin,
                      lab_view_on_blind_shown);
   td_signal_new (class, "take-requested", 1, G_TYPE_POINTER);
 }

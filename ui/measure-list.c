@@ -353,21 +353,15 @@ td_measure_texts_save (gpointer texts, const char *path, GError **error)
 
 /* ── Object ── */
 
-static void
-td_measure_list_dispose (GObject *object)
+TD_DISPOSE (TdMeasureList, td_measure_list)
 {
-  g_clear_pointer (&TD_MEASURE_LIST (object)->box, gtk_widget_unparent);
-  G_OBJECT_CLASS (td_measure_list_parent_class)->dispose (object);
+  g_clear_pointer (&self->box, gtk_widget_unparent);
 }
 
-static void
-td_measure_list_finalize (GObject *object)
+TD_FINALIZE (TdMeasureList, td_measure_list)
 {
-  TdMeasureList *self = TD_MEASURE_LIST (object);
-
   g_ptr_array_unref (self->items);
   g_free (self->units);
-  G_OBJECT_CLASS (td_measure_list_parent_class)->finalize (object);
 }
 
 static void

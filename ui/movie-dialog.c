@@ -252,40 +252,29 @@ movie_dialog_on_close (TdMovieDialog *self)
   return GDK_EVENT_STOP;
 }
 
-static void
-td_movie_dialog_dispose (GObject *object)
+TD_DISPOSE (TdMovieDialog, td_movie_dialog)
 {
-  TdMovieDialog *self = TD_MOVIE_DIALOG (object);
-
   self->disposed = TRUE;
   g_clear_handle_id (&self->telling, g_source_remove);
   g_cancellable_cancel (self->cancellable);
-  G_OBJECT_CLASS (td_movie_dialog_parent_class)->dispose (object);
 }
 
-static void
-td_movie_dialog_finalize (GObject *object)
+TD_FINALIZE (TdMovieDialog, td_movie_dialog)
 {
-  TdMovieDialog *self = TD_MOVIE_DIALOG (object);
-
   g_clear_object (&self->cancellable);
   g_clear_pointer (&self->source, td_volume_source_unref);
-  G_OBJECT_CLASS (td_movie_dialog_parent_class)->finalize (object);
 }
 
 static void
 td_movie_dialog_class_init (TdMovieDialogClass *class)
 {
-  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
-
   g_type_ensure (TD_TYPE_NUMBER_ROW);
   G_OBJECT_CLASS (class)->dispose = td_movie_dialog_dispose;
   G_OBJECT_CLASS (class)->finalize = td_movie_dialog_finalize;
-  gtk_widget_class_add_binding_action (widget, GDK_KEY_Escape, 0, "window.close", NULL);
-  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/movie-dialog.ui");
-  td_bind_children (widget, TdMovieDialog, leave, accept, choices, bar, through, size, first, last,
-                    rate, state, bar_row, scale_bar);
-  td_bind_callbacks (widget, movie_dialog_fill, movie_dialog_offer_bar, movie_dialog_show_length,
+  td_close_on_escape (class);
+  td_bind_template (class, TdMovieDialog, "/org/tomodesk/ui/movie-dialog.ui", leave, accept,
+                    choices, bar, through, size, first, last, rate, state, bar_row, scale_bar);
+  td_bind_callbacks (class, movie_dialog_fill, movie_dialog_offer_bar, movie_dialog_show_length,
                      movie_dialog_choose, movie_dialog_on_close);
 }
 

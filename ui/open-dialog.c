@@ -90,16 +90,12 @@ open_dialog_accept (TdOpenDialog *self)
 static void
 td_open_dialog_class_init (TdOpenDialogClass *class)
 {
-  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
-
-  g_type_ensure (TD_TYPE_FILE_ROW);
-  g_type_ensure (TD_TYPE_NUMBER_ROW);
-  gtk_widget_class_add_binding_action (widget, GDK_KEY_Escape, 0, "window.close", NULL);
-  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/open-dialog.ui");
-  td_bind_children (widget, TdOpenDialog, accept, problem, path, flats, darks, angle_file, geometry,
-                    angles, dataset, raw, pixel, source_axis, source_detector, values, sinograms,
-                    external);
-  td_bind_callbacks (widget, open_dialog_accept, open_dialog_on_chosen, on_angle_file,
+  td_ensure_types (TD_TYPE_FILE_ROW, TD_TYPE_NUMBER_ROW);
+  td_close_on_escape (class);
+  td_bind_template (class, TdOpenDialog, "/org/tomodesk/ui/open-dialog.ui", accept, problem, path,
+                    flats, darks, angle_file, geometry, angles, dataset, raw, pixel, source_axis,
+                    source_detector, values, sinograms, external);
+  td_bind_callbacks (class, open_dialog_accept, open_dialog_on_chosen, on_angle_file,
                      on_angles_changed);
   td_signal_new (class, "accepted", 1, G_TYPE_POINTER);
 }

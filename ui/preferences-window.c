@@ -69,24 +69,19 @@ show_settings (TdPreferencesWindow *self, GSettings *settings)
                            g_settings_get_double (settings, "device-memory-limit-gib"));
 }
 
-static void
-td_preferences_window_finalize (GObject *object)
+TD_FINALIZE (TdPreferencesWindow, td_preferences_window)
 {
-  g_clear_object (&TD_PREFERENCES_WINDOW (object)->settings);
-  G_OBJECT_CLASS (td_preferences_window_parent_class)->finalize (object);
+  g_clear_object (&self->settings);
 }
 
 static void
 td_preferences_window_class_init (TdPreferencesWindowClass *class)
 {
-  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
-
-  g_type_ensure (TD_TYPE_DEVICE_ROW);
-  g_type_ensure (TD_TYPE_NUMBER_ROW);
+  td_ensure_types (TD_TYPE_DEVICE_ROW, TD_TYPE_NUMBER_ROW);
   G_OBJECT_CLASS (class)->finalize = td_preferences_window_finalize;
-  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/preferences-window.ui");
-  td_bind_children (widget, TdPreferencesWindow, theme, colours, device, memory, device_memory);
-  td_bind_callbacks (widget, on_theme_selected, on_colours_selected, on_device_picked,
+  td_bind_template (class, TdPreferencesWindow, "/org/tomodesk/ui/preferences-window.ui", theme,
+                    colours, device, memory, device_memory);
+  td_bind_callbacks (class, on_theme_selected, on_colours_selected, on_device_picked,
                      preferences_window_on_memory_changed,
                      preferences_window_on_device_memory_changed);
 }

@@ -152,11 +152,9 @@ td_profile_show (TdProfile *self, TdImage *image, const TdView *view, double row
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
-static void
-td_profile_finalize (GObject *object)
+TD_FINALIZE (TdProfile, td_profile)
 {
-  g_clear_pointer (&TD_PROFILE (object)->image, td_image_unref);
-  G_OBJECT_CLASS (td_profile_parent_class)->finalize (object);
+  g_clear_pointer (&self->image, td_image_unref);
 }
 
 static void

@@ -395,13 +395,11 @@ td_recipe_group_commit (TdRecipeGroup *self, const char *key)
   g_signal_emit_by_name (self, "edited", &recipe, key);
 }
 
-static void
-td_recipe_group_finalize (GObject *object)
+TD_FINALIZE (TdRecipeGroup, td_recipe_group)
 {
-  TdRecipeGroupPrivate *priv = td_recipe_group_get_instance_private (TD_RECIPE_GROUP (object));
+  TdRecipeGroupPrivate *priv = td_recipe_group_get_instance_private (self);
 
   g_array_unref (priv->bindings);
-  G_OBJECT_CLASS (td_recipe_group_parent_class)->finalize (object);
 }
 
 static void

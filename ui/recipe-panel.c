@@ -248,15 +248,11 @@ td_recipe_panel_focus_next (TdRecipePanel *self)
   gtk_widget_grab_focus (self->next_button);
 }
 
-static void
-td_recipe_panel_dispose (GObject *object)
+TD_DISPOSE (TdRecipePanel, td_recipe_panel)
 {
-  TdRecipePanel *self = TD_RECIPE_PANEL (object);
-
   g_clear_pointer (&self->check, td_choice_check_free);
   g_clear_pointer (&self->scan, td_scan_unref);
   g_clear_pointer (&self->box, gtk_widget_unparent);
-  G_OBJECT_CLASS (td_recipe_panel_parent_class)->dispose (object);
 }
 
 /* As wide as it must be: what is left is the picture's, and sentences wrap. */
@@ -288,24 +284,19 @@ td_recipe_panel_class_init (TdRecipePanelClass *class)
 {
   GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
 
-  g_type_ensure (TD_TYPE_FACTS_GROUP);
-  g_type_ensure (TD_TYPE_ADVICE_GROUP);
-  g_type_ensure (TD_TYPE_CENTRE_GROUP);
-  g_type_ensure (TD_TYPE_RECIPE_GROUP);
-  g_type_ensure (TD_TYPE_DEVICE_GROUP);
-  g_type_ensure (TD_TYPE_STEPS_GROUP);
-  g_type_ensure (TD_TYPE_REGION_GROUP);
+  td_ensure_types (TD_TYPE_FACTS_GROUP, TD_TYPE_ADVICE_GROUP, TD_TYPE_CENTRE_GROUP,
+                   TD_TYPE_RECIPE_GROUP, TD_TYPE_DEVICE_GROUP, TD_TYPE_STEPS_GROUP,
+                   TD_TYPE_REGION_GROUP);
   G_OBJECT_CLASS (class)->dispose = td_recipe_panel_dispose;
   widget->measure = td_recipe_panel_measure;
   widget->size_allocate = td_recipe_panel_size_allocate;
-  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/recipe-panel.ui");
-  td_bind_children (widget, TdRecipePanel, box, next_button);
+  td_bind_template (class, TdRecipePanel, "/org/tomodesk/ui/recipe-panel.ui", box, next_button);
   gtk_widget_class_bind_template_child_full (widget, "more", FALSE, 0);
-  td_bind_children (widget, TdRecipePanel, scroller, facts, advice, centre, filter, method,
+  td_bind_children (class, TdRecipePanel, scroller, facts, advice, centre, filter, method,
                     iterative, device, steps, region);
   for (guint i = 0; i < TD_N_FLOW; i++)
     gtk_widget_class_bind_template_child_full (widget, headings[i].name, FALSE, 0);
-  td_bind_callbacks (widget, td_recipe_panel_do_next);
+  td_bind_callbacks (class, td_recipe_panel_do_next);
   td_signal_new (class, "next-changed", 0);
 }
 

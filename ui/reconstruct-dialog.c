@@ -560,11 +560,8 @@ td_reconstruct_dialog_new (GtkWindow *parent, TdEngine *engine, TdScan *scan,
   return GTK_WIDGET (self);
 }
 
-static void
-td_reconstruct_dialog_dispose (GObject *object)
+TD_DISPOSE (TdReconstructDialog, td_reconstruct_dialog)
 {
-  TdReconstructDialog *self = TD_RECONSTRUCT_DIALOG (object);
-
   gtk_window_set_focus (GTK_WINDOW (self), NULL); /* what was typed is taken while all is there */
   g_clear_pointer (&self->plans, td_latest_free);
   g_clear_pointer (&self->preflights, td_latest_free);
@@ -574,21 +571,18 @@ td_reconstruct_dialog_dispose (GObject *object)
   g_clear_pointer (&self->engine, td_engine_unref);
   g_clear_pointer (&self->plan_rows, g_ptr_array_unref);
   g_clear_pointer (&self->profiles, g_ptr_array_unref);
-  G_OBJECT_CLASS (td_reconstruct_dialog_parent_class)->dispose (object);
 }
 
 static void
 td_reconstruct_dialog_class_init (TdReconstructDialogClass *class)
 {
-  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
-
   g_type_ensure (TD_TYPE_NUMBER_ROW);
-  gtk_widget_class_add_binding_action (widget, GDK_KEY_Escape, 0, "window.close", NULL);
+  td_close_on_escape (class);
   G_OBJECT_CLASS (class)->dispose = td_reconstruct_dialog_dispose;
-  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/reconstruct-dialog.ui");
-  td_bind_children (widget, TdReconstructDialog, accept, path, where, format, bits, range_row,
-                    range_auto, low, high, plan, each_device, spinner, problem, no_profiles);
-  td_bind_callbacks (widget, on_accept, reconstruct_dialog_on_choose, request_plan,
+  td_bind_template (class, TdReconstructDialog, "/org/tomodesk/ui/reconstruct-dialog.ui", accept,
+                    path, where, format, bits, range_row, range_auto, low, high, plan, each_device,
+                    spinner, problem, no_profiles);
+  td_bind_callbacks (class, on_accept, reconstruct_dialog_on_choose, request_plan,
                      on_format_changed, reconstruct_dialog_collect);
   td_signal_new (class, "accepted", 2, G_TYPE_POINTER, G_TYPE_STRING);
 }

@@ -1090,11 +1090,8 @@ td_scan_view_set_colour_map (TdScanView *self, const char *name)
 
 /* ── Widget ── */
 
-static void
-td_scan_view_dispose (GObject *object)
+TD_DISPOSE (TdScanView, td_scan_view)
 {
-  TdScanView *self = TD_SCAN_VIEW (object);
-
   g_clear_pointer (&self->slice_device, g_free);
   g_clear_pointer (&self->iterated, td_latest_free);
   g_clear_pointer (&self->iterated_badge, g_free);
@@ -1107,20 +1104,17 @@ td_scan_view_dispose (GObject *object)
   g_clear_pointer (&self->engine, td_engine_unref);
   g_clear_pointer (&self->across, gtk_widget_unparent);
   g_clear_pointer (&self->scan, td_scan_unref);
-  G_OBJECT_CLASS (td_scan_view_parent_class)->dispose (object);
 }
 
 static void
 td_scan_view_class_init (TdScanViewClass *class)
 {
-  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
-
   g_type_ensure (TD_TYPE_IMAGE_PANE);
   G_OBJECT_CLASS (class)->dispose = td_scan_view_dispose;
-  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/scan-view.ui");
-  td_bind_children (widget, TdScanView, across, down, projection, sinogram, slice, view_footer,
-                    opposite_button, row_footer, view_adjustment, row_adjustment);
-  td_bind_callbacks (widget, on_enlarge, on_opposite_toggled, on_view_slider, on_row_slider,
+  td_bind_template (class, TdScanView, "/org/tomodesk/ui/scan-view.ui", across, down, projection,
+                    sinogram, slice, view_footer, opposite_button, row_footer, view_adjustment,
+                    row_adjustment);
+  td_bind_callbacks (class, on_enlarge, on_opposite_toggled, on_view_slider, on_row_slider,
                      on_corrected_toggled, on_prepared_toggled);
   td_signal_new (class, "centre-moved", 3, G_TYPE_DOUBLE, G_TYPE_DOUBLE, G_TYPE_UINT);
   td_signal_new (class, "nudge-centre", 1, G_TYPE_DOUBLE);

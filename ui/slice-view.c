@@ -1070,16 +1070,12 @@ td_slice_view_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
     slice_view_draw_overlay (self, snapshot);
 }
 
-static void
-td_slice_view_dispose (GObject *object)
+TD_DISPOSE (TdSliceView, td_slice_view)
 {
-  TdSliceView *self = TD_SLICE_VIEW (object);
-
   g_clear_pointer (&self->canvas, gtk_widget_unparent);
   g_clear_pointer (&self->marks, g_array_unref);
   g_clear_pointer (&self->scene.image, td_image_unref);
   g_clear_pointer (&self->scene.second, td_image_unref);
-  G_OBJECT_CLASS (td_slice_view_parent_class)->dispose (object);
 }
 
 static void

@@ -502,11 +502,8 @@ td_space_view_measure (GtkWidget *widget, GtkOrientation orientation, int for_si
   *minimum_baseline = *natural_baseline = -1;
 }
 
-static void
-td_space_view_dispose (GObject *object)
+TD_DISPOSE (TdSpaceView, td_space_view)
 {
-  TdSpaceView *self = TD_SPACE_VIEW (object);
-
   if (self->canvas)
     gtk_widget_unparent (GTK_WIDGET (self->canvas));
   self->canvas = NULL;
@@ -514,7 +511,6 @@ td_space_view_dispose (GObject *object)
   g_clear_pointer (&self->casting, td_latest_free);
   g_clear_pointer (&self->voxels, td_voxels_unref);
   g_clear_object (&self->picture);
-  G_OBJECT_CLASS (td_space_view_parent_class)->dispose (object);
 }
 
 static void

@@ -120,22 +120,17 @@ td_step_chooser_show (TdStepChooser *self, const TdRecipe *recipe)
   return n;
 }
 
-static void
-td_step_chooser_finalize (GObject *object)
+TD_FINALIZE (TdStepChooser, td_step_chooser)
 {
-  g_ptr_array_unref (TD_STEP_CHOOSER (object)->rows);
-  G_OBJECT_CLASS (td_step_chooser_parent_class)->finalize (object);
+  g_ptr_array_unref (self->rows);
 }
 
 static void
 td_step_chooser_class_init (TdStepChooserClass *class)
 {
-  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
-
   G_OBJECT_CLASS (class)->finalize = td_step_chooser_finalize;
-  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/step-chooser.ui");
-  td_bind_children (widget, TdStepChooser, list);
-  td_bind_callbacks (widget, on_row_activated);
+  td_bind_template (class, TdStepChooser, "/org/tomodesk/ui/step-chooser.ui", list);
+  td_bind_callbacks (class, on_row_activated);
   td_signal_new (class, "chosen", 1, G_TYPE_STRING);
 }
 

@@ -295,12 +295,10 @@ new_tools (TdStepsGroup *self)
   return box;
 }
 
-static void
-td_steps_group_finalize (GObject *object)
+TD_FINALIZE (TdStepsGroup, td_steps_group)
 {
-  g_ptr_array_unref (TD_STEPS_GROUP (object)->rows);
-  td_mask_row_free (TD_STEPS_GROUP (object)->mask);
-  G_OBJECT_CLASS (td_steps_group_parent_class)->finalize (object);
+  g_ptr_array_unref (self->rows);
+  td_mask_row_free (self->mask);
 }
 
 static void

@@ -220,21 +220,15 @@ tuning_row_on_cancel (GtkButton *button, TdTuningRow *self)
 
 /* ── Life ── */
 
-static void
-td_tuning_row_dispose (GObject *object)
+TD_DISPOSE (TdTuningRow, td_tuning_row)
 {
-  g_clear_pointer (&TD_TUNING_ROW (object)->latest, td_latest_free);
-  G_OBJECT_CLASS (td_tuning_row_parent_class)->dispose (object);
+  g_clear_pointer (&self->latest, td_latest_free);
 }
 
-static void
-td_tuning_row_finalize (GObject *object)
+TD_FINALIZE (TdTuningRow, td_tuning_row)
 {
-  TdTuningRow *self = TD_TUNING_ROW (object);
-
   g_ptr_array_unref (self->rows);
   g_free (self->device);
-  G_OBJECT_CLASS (td_tuning_row_parent_class)->finalize (object);
 }
 
 static void

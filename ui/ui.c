@@ -136,6 +136,12 @@ td_size_for_text (GtkWindow *window)
 }
 
 void
+td_close_on_escape (gpointer class)
+{
+  gtk_widget_class_add_binding_action (class, GDK_KEY_Escape, 0, "window.close", NULL);
+}
+
+void
 td_set_text (GtkLabel *label, const char *text)
 {
   if (g_strcmp0 (gtk_label_get_text (label), text) != 0)

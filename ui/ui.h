@@ -66,21 +66,44 @@ void td_scroll_into_sight (GtkWidget *widget);
    turns at once (render/gl.h). Main thread. */
 guint td_drawing_volume_side (void);
 
+/* Begins a class's dispose() or finalize(): the block that follows releases what @self has, and the
+   parent's is called after it. */
+#define TD_DISPOSE(type, name) TD_RELEASE (type, name, dispose)
+#define TD_FINALIZE(type, name) TD_RELEASE (type, name, finalize)
+#define TD_RELEASE(type, name, when)                                                               \
+  static void name##_release_to_##when (type *self);                                               \
+  static void name##_##when (GObject *object)                                                      \
+  {                                                                                                \
+    name##_release_to_##when ((type *) object);                                                    \
+    G_OBJECT_CLASS (name##_parent_class)->when (object);                                           \
+  }                                                                                                \
+  static void name##_release_to_##when (type *self)
+
+/* The Escape key closes windows of the class. */
+void td_close_on_escape (gpointer class);
+
 /* A signal of a class, with @... the number of its parameters and their types. It is emitted by its
    name, as it is connected. */
 #define td_signal_new(class, name, ...)                                                            \
   g_signal_new (name, G_TYPE_FROM_CLASS (class), G_SIGNAL_RUN_LAST | G_SIGNAL_DETAILED, 0, NULL,   \
                 NULL, NULL, G_TYPE_NONE, __VA_ARGS__)
 
-/* Binds, each by its name, children of a template that are members of @type, or the functions that
-   the template calls. */
+/* Gives a class its template, a resource, and binds, each by its name, children of the template
+   that are members of @type. td_bind_callbacks() binds the functions that the template calls. */
+#define td_bind_template(class, type, resource, ...)                                               \
+  gtk_widget_class_set_template_from_resource (GTK_WIDGET_CLASS (class), resource);                \
+  td_bind_children (class, type, __VA_ARGS__)
 #define td_bind_children(class, type, ...) TD_FOR_ALL (TD_BIND_CHILD, class, type, __VA_ARGS__)
 #define td_bind_callbacks(class, ...) TD_FOR_ALL (TD_BIND_CALLBACK, class, , __VA_ARGS__)
+/* Types that a template has by their names alone. */
+#define td_ensure_types(...) TD_FOR_ALL (TD_ENSURE_TYPE, , , __VA_ARGS__)
 
 #define TD_BIND_CHILD(class, type, name)                                                           \
-  gtk_widget_class_bind_template_child_full (class, #name, FALSE, G_STRUCT_OFFSET (type, name))
+  gtk_widget_class_bind_template_child_full (GTK_WIDGET_CLASS (class), #name, FALSE,               \
+                                             G_STRUCT_OFFSET (type, name))
 #define TD_BIND_CALLBACK(class, none, name)                                                        \
-  gtk_widget_class_bind_template_callback_full (class, #name, G_CALLBACK (name))
+  gtk_widget_class_bind_template_callback_full (GTK_WIDGET_CLASS (class), #name, G_CALLBACK (name))
+#define TD_ENSURE_TYPE(none, nothing, type) g_type_ensure (type)
 
 /* what (a, b, X); for each X of @..., up to 64 of them. */
 #define TD_FOR_ALL(what, a, b, ...) TD_ROUNDS (TD_FOR_FIRST (what, a, b, __VA_ARGS__))

@@ -886,11 +886,8 @@ volume_browser_init_plane (TdVolumeBrowser *self, TdVolumeAxis axis, TdImagePane
   g_signal_connect (pane, "enlarge-toggled", G_CALLBACK (plane_on_enlarge), plane);
 }
 
-static void
-td_volume_browser_dispose (GObject *object)
+TD_DISPOSE (TdVolumeBrowser, td_volume_browser)
 {
-  TdVolumeBrowser *self = TD_VOLUME_BROWSER (object);
-
   if (self->stack) {
     td_volume_browser_close (self);
     gtk_widget_unparent (GTK_WIDGET (self->stack));
@@ -904,23 +901,18 @@ td_volume_browser_dispose (GObject *object)
       g_signal_handlers_disconnect_by_data (self->planes[i].adjustment, &self->planes[i]);
     g_clear_object (&self->planes[i].adjustment);
   }
-  G_OBJECT_CLASS (td_volume_browser_parent_class)->dispose (object);
 }
 
 static void
 td_volume_browser_class_init (TdVolumeBrowserClass *class)
 {
-  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
-
-  g_type_ensure (TD_TYPE_IMAGE_PANE);
-  g_type_ensure (TD_TYPE_MEASURE_LIST);
-  g_type_ensure (TD_TYPE_SPACE_VIEW);
+  td_ensure_types (TD_TYPE_IMAGE_PANE, TD_TYPE_MEASURE_LIST, TD_TYPE_SPACE_VIEW);
   G_OBJECT_CLASS (class)->dispose = td_volume_browser_dispose;
-  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/volume-browser.ui");
-  td_bind_children (widget, TdVolumeBrowser, stack, failed_page, grid, x, y, z, side, name, facts,
-                    survey, survey_box, survey_bar, play, tools, measures, space, space_box, cast,
-                    opacity, opacity_adjustment, clip_x, clip_y, clip_z, export, movie, link);
-  td_bind_callbacks (widget, volume_browser_on_play, volume_browser_on_movie,
+  td_bind_template (class, TdVolumeBrowser, "/org/tomodesk/ui/volume-browser.ui", stack,
+                    failed_page, grid, x, y, z, side, name, facts, survey, survey_box, survey_bar,
+                    play, tools, measures, space, space_box, cast, opacity, opacity_adjustment,
+                    clip_x, clip_y, clip_z, export, movie, link);
+  td_bind_callbacks (class, volume_browser_on_play, volume_browser_on_movie,
                      volume_browser_draw_space, volume_browser_on_export,
                      volume_browser_on_stop_survey);
   td_signal_new (class, "opened", 0, G_TYPE_NONE);

@@ -290,31 +290,23 @@ on_nudged (TdSliceView *view, int dx, int dy, gboolean fine, TdVolumeView *self)
                             gtk_adjustment_get_value (self->adjustment) + dx + dy);
 }
 
-static void
-td_volume_view_dispose (GObject *object)
+TD_DISPOSE (TdVolumeView, td_volume_view)
 {
-  TdVolumeView *self = TD_VOLUME_VIEW (object);
-
   g_clear_pointer (&self->latest, td_latest_free);
   if (self->stack)
     gtk_widget_unparent (GTK_WIDGET (self->stack));
   self->stack = NULL;
   g_clear_object (&self->item);
-  G_OBJECT_CLASS (td_volume_view_parent_class)->dispose (object);
 }
 
 static void
 td_volume_view_class_init (TdVolumeViewClass *class)
 {
-  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
-
-  g_type_ensure (TD_TYPE_IMAGE_PANE);
-  g_type_ensure (TD_TYPE_VOLUME_BROWSER);
+  td_ensure_types (TD_TYPE_IMAGE_PANE, TD_TYPE_VOLUME_BROWSER);
   G_OBJECT_CLASS (class)->dispose = td_volume_view_dispose;
-  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/volume-view.ui");
-  td_bind_children (widget, TdVolumeView, stack, waiting_page, pane, browser, footer, adjustment,
-                    strip, curve);
-  gtk_widget_class_bind_template_callback (widget, on_slider);
+  td_bind_template (class, TdVolumeView, "/org/tomodesk/ui/volume-view.ui", stack, waiting_page,
+                    pane, browser, footer, adjustment, strip, curve);
+  td_bind_callbacks (class, on_slider);
 }
 
 static void

@@ -237,24 +237,16 @@ td_volume_window_open (GtkApplication *application, const char *path, const char
   return self;
 }
 
-static void
-td_volume_window_dispose (GObject *object)
+TD_DISPOSE (TdVolumeWindow, td_volume_window)
 {
-  TdVolumeWindow *self = TD_VOLUME_WINDOW (object);
-
   g_cancellable_cancel (self->asking);
-  G_OBJECT_CLASS (td_volume_window_parent_class)->dispose (object);
 }
 
-static void
-td_volume_window_finalize (GObject *object)
+TD_FINALIZE (TdVolumeWindow, td_volume_window)
 {
-  TdVolumeWindow *self = TD_VOLUME_WINDOW (object);
-
   g_object_unref (self->asking);
   g_free (self->path);
   g_free (self->dataset);
-  G_OBJECT_CLASS (td_volume_window_parent_class)->finalize (object);
 }
 
 static void
