@@ -13,8 +13,8 @@
 #define TILT_MATTERS 2.0 /* times its uncertainty */
 
 struct _TdAxisAnswer {
-  GtkWidget parent_instance;
-  GtkWidget *box, *warning, *take;
+  AdwBin parent_instance;
+  GtkWidget *warning, *take;
   GtkLabel *consensus, *tilt, *advice;
   TdAxisPlot *plot;
   GtkBox *legend;
@@ -24,7 +24,7 @@ struct _TdAxisAnswer {
   double centre_px, tilt_deg; /* that are set */
 };
 
-G_DEFINE_FINAL_TYPE (TdAxisAnswer, td_axis_answer, GTK_TYPE_WIDGET)
+G_DEFINE_FINAL_TYPE (TdAxisAnswer, td_axis_answer, ADW_TYPE_BIN)
 
 double
 td_axis_result_tilt (const TdAxisResult *result, guint n_rows)
@@ -231,7 +231,6 @@ td_axis_answer_set_centre (TdAxisAnswer *self, double centre_px, double tilt_deg
 
 TD_DISPOSE (TdAxisAnswer, td_axis_answer)
 {
-  g_clear_pointer (&self->box, gtk_widget_unparent);
   g_clear_pointer (&self->result, td_axis_result_free);
 }
 
@@ -240,7 +239,7 @@ td_axis_answer_class_init (TdAxisAnswerClass *class)
 {
   g_type_ensure (TD_TYPE_AXIS_PLOT);
   G_OBJECT_CLASS (class)->dispose = td_axis_answer_dispose;
-  td_bind_template (class, TdAxisAnswer, "/org/tomodesk/ui/axis-answer.ui", box, warning, take,
+  td_bind_template (class, TdAxisAnswer, "/org/tomodesk/ui/axis-answer.ui", warning, take,
                     consensus, tilt, advice, plot, legend, grid);
   td_bind_callbacks (class, on_take_clicked, axis_answer_take);
   td_signal_new (class, "taken", 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);

@@ -11,7 +11,7 @@
  * Signal "taken" (double centre_px, double tilt_deg): at the middle row; tilt NAN: as it is.
  */
 #define TD_TYPE_AXIS_ANSWER (td_axis_answer_get_type ())
-G_DECLARE_FINAL_TYPE (TdAxisAnswer, td_axis_answer, TD, AXIS_ANSWER, GtkWidget)
+G_DECLARE_FINAL_TYPE (TdAxisAnswer, td_axis_answer, TD, AXIS_ANSWER, AdwBin)
 
 /* @result: (nullable): copied. */
 void td_axis_answer_set_result (TdAxisAnswer *self, const TdAxisResult *result, guint n_rows);

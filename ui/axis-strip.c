@@ -26,8 +26,8 @@ typedef struct {
 } Shown;
 
 struct _TdAxisStrip {
-  GtkWidget parent_instance;
-  GtkWidget *box, *tiles, *buttons[N], *pictures[N], *labels[N];
+  AdwBin parent_instance;
+  GtkWidget *tiles, *buttons[N], *pictures[N], *labels[N];
   GtkLabel *heading;
   GtkSpinner *spinner;
   GtkDrawingArea *curve;
@@ -37,7 +37,7 @@ struct _TdAxisStrip {
   double centre_px;
 };
 
-G_DEFINE_FINAL_TYPE (TdAxisStrip, td_axis_strip, GTK_TYPE_WIDGET)
+G_DEFINE_FINAL_TYPE (TdAxisStrip, td_axis_strip, ADW_TYPE_BIN)
 
 static void
 axis_strip_shown_free (gpointer user)
@@ -335,15 +335,14 @@ TD_DISPOSE (TdAxisStrip, td_axis_strip)
   g_clear_pointer (&self->latest, td_latest_free);
   g_clear_pointer (&self->asked, td_scan_question_free);
   g_clear_pointer (&self->shown, axis_strip_shown_free);
-  g_clear_pointer (&self->box, gtk_widget_unparent);
 }
 
 static void
 td_axis_strip_class_init (TdAxisStripClass *class)
 {
   G_OBJECT_CLASS (class)->dispose = td_axis_strip_dispose;
-  td_bind_template (class, TdAxisStrip, "/org/tomodesk/ui/axis-strip.ui", box, heading, spinner,
-                    curve, tiles);
+  td_bind_template (class, TdAxisStrip, "/org/tomodesk/ui/axis-strip.ui", heading, spinner, curve,
+                    tiles);
   td_bind_callbacks (class, axis_strip_on_finer, axis_strip_on_wider, axis_strip_on_close);
   td_signal_new (class, "taken", 1, G_TYPE_DOUBLE);
   td_signal_new (class, "closed", 0);

@@ -13,7 +13,7 @@
  * Signals: "taken" (double centre_px), at the detector's middle row; "closed" ().
  */
 #define TD_TYPE_AXIS_STRIP (td_axis_strip_get_type ())
-G_DECLARE_FINAL_TYPE (TdAxisStrip, td_axis_strip, TD, AXIS_STRIP, GtkWidget)
+G_DECLARE_FINAL_TYPE (TdAxisStrip, td_axis_strip, TD, AXIS_STRIP, AdwBin)
 
 #define TD_AXIS_STRIP_TRIALS 9
 

@@ -12,8 +12,7 @@
 #include "wrap-layout.h"
 
 struct _TdGeometryView {
-  GtkWidget parent_instance;
-  GtkWidget *box;
+  AdwBin parent_instance;
   GtkBox *facts;
   GtkLabel *problem;
   GtkWidget *heading;
@@ -25,7 +24,7 @@ struct _TdGeometryView {
   gboolean active;
 };
 
-G_DEFINE_FINAL_TYPE (TdGeometryView, td_geometry_view, GTK_TYPE_WIDGET)
+G_DEFINE_FINAL_TYPE (TdGeometryView, td_geometry_view, ADW_TYPE_BIN)
 
 /* ── Showing ── */
 
@@ -191,7 +190,6 @@ on_top (GtkButton *button, TdGeometryView *self)
 
 TD_DISPOSE (TdGeometryView, td_geometry_view)
 {
-  g_clear_pointer (&self->box, gtk_widget_unparent);
   g_clear_pointer (&self->orbit, td_orbit_free);
   g_clear_pointer (&self->scan, td_scan_unref);
 }
@@ -201,7 +199,7 @@ td_geometry_view_class_init (TdGeometryViewClass *class)
 {
   g_type_ensure (TD_TYPE_SPACE_VIEW);
   G_OBJECT_CLASS (class)->dispose = td_geometry_view_dispose;
-  td_bind_template (class, TdGeometryView, "/org/tomodesk/ui/geometry-view.ui", box, heading, facts,
+  td_bind_template (class, TdGeometryView, "/org/tomodesk/ui/geometry-view.ui", heading, facts,
                     problem, space, view_adjustment);
   td_bind_callbacks (class, geometry_view_on_view_changed, on_front, on_side, on_top,
                      td_space_view_reset);

@@ -13,7 +13,7 @@
  * centre, tilt and direction.
  */
 #define TD_TYPE_GEOMETRY_VIEW (td_geometry_view_get_type ())
-G_DECLARE_FINAL_TYPE (TdGeometryView, td_geometry_view, TD, GEOMETRY_VIEW, GtkWidget)
+G_DECLARE_FINAL_TYPE (TdGeometryView, td_geometry_view, TD, GEOMETRY_VIEW, AdwBin)
 
 /* @scan: (nullable). */
 void td_geometry_view_set_scan (TdGeometryView *self, TdScan *scan);

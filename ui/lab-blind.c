@@ -7,8 +7,8 @@
 #include "ui.h"
 
 struct _TdLabBlind {
-  GtkWidget parent_instance;
-  GtkWidget *box, *test;
+  AdwBin parent_instance;
+  GtkWidget *test;
   GtkLabel *words, *score;
   GtkToggleButton *show_a, *show_b, *show_x;
   GtkButton *is_a, *is_b, *begin;
@@ -16,7 +16,7 @@ struct _TdLabBlind {
   gboolean running;
 };
 
-G_DEFINE_FINAL_TYPE (TdLabBlind, td_lab_blind, GTK_TYPE_WIDGET)
+G_DEFINE_FINAL_TYPE (TdLabBlind, td_lab_blind, ADW_TYPE_BIN)
 
 const char *
 td_lab_blind_title (TdLabBlind *self)
@@ -144,17 +144,11 @@ td_lab_blind_end (TdLabBlind *self)
   g_signal_emit_by_name (self, "shown", -1);
 }
 
-TD_DISPOSE (TdLabBlind, td_lab_blind)
-{
-  g_clear_pointer (&self->box, gtk_widget_unparent);
-}
-
 static void
 td_lab_blind_class_init (TdLabBlindClass *class)
 {
-  G_OBJECT_CLASS (class)->dispose = td_lab_blind_dispose;
-  td_bind_template (class, TdLabBlind, "/org/tomodesk/ui/lab-blind.ui", box, test, words, score,
-                    show_a, show_b, show_x, is_a, is_b, begin);
+  td_bind_template (class, TdLabBlind, "/org/tomodesk/ui/lab-blind.ui", test, words, score, show_a,
+                    show_b, show_x, is_a, is_b, begin);
   td_bind_callbacks (class, lab_blind_on_show, lab_blind_on_is_a, lab_blind_on_is_b,
                      lab_blind_on_begin);
   td_signal_new (class, "begin-requested", 0);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <gtk/gtk.h>
+#include <adwaita.h>
 
 /**
  * TdLabBlind: the controls of a blind test (ABX): A, B, and X, which is one of the two. Signals:
  * "begin-requested" (); "shown" (int which): 0: A, 1: B, -1: the test is over.
  */
 #define TD_TYPE_LAB_BLIND (td_lab_blind_get_type ())
-G_DECLARE_FINAL_TYPE (TdLabBlind, td_lab_blind, TD, LAB_BLIND, GtkWidget)
+G_DECLARE_FINAL_TYPE (TdLabBlind, td_lab_blind, TD, LAB_BLIND, AdwBin)
 
 /* A test begins between pictures of these names. */
 void td_lab_blind_begin (TdLabBlind *self, const char *a, const char *b);

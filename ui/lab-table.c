@@ -34,8 +34,7 @@ td_lab_row_init (TdLabRow *self)
 /* ── The table ── */
 
 struct _TdLabTable {
-  GtkWidget parent_instance;
-  GtkWidget *scrolled;
+  AdwBin parent_instance;
   GtkColumnView *view;
   GListStore *rows;
   const TdLab *lab;
@@ -43,7 +42,7 @@ struct _TdLabTable {
   gboolean stopped; /* what is missing does not come */
 };
 
-G_DEFINE_FINAL_TYPE (TdLabTable, td_lab_table, GTK_TYPE_WIDGET)
+G_DEFINE_FINAL_TYPE (TdLabTable, td_lab_table, ADW_TYPE_BIN)
 
 typedef struct {
   const char *title, *tip, *format;
@@ -334,7 +333,6 @@ td_lab_table_show (TdLabTable *self, const TdLab *lab, const TdLabResult *result
 
 TD_DISPOSE (TdLabTable, td_lab_table)
 {
-  g_clear_pointer (&self->scrolled, gtk_widget_unparent);
   g_clear_object (&self->rows);
 }
 
@@ -342,7 +340,6 @@ static void
 td_lab_table_class_init (TdLabTableClass *class)
 {
   G_OBJECT_CLASS (class)->dispose = td_lab_table_dispose;
-  gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (class), GTK_TYPE_BIN_LAYOUT);
 }
 
 static void
@@ -361,9 +358,9 @@ td_lab_table_init (TdLabTable *self)
   g_autoptr (GtkNoSelection) model = gtk_no_selection_new (G_LIST_MODEL (sorted));
   gtk_column_view_set_model (self->view, GTK_SELECTION_MODEL (model));
   gtk_widget_add_css_class (GTK_WIDGET (self->view), "data-table");
-  self->scrolled = gtk_scrolled_window_new ();
+  GtkWidget *scrolled = gtk_scrolled_window_new ();
   /* The table is often wider than the window: its bar says so. */
-  gtk_scrolled_window_set_overlay_scrolling (GTK_SCROLLED_WINDOW (self->scrolled), FALSE);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->scrolled), GTK_WIDGET (self->view));
-  gtk_widget_set_parent (self->scrolled, GTK_WIDGET (self));
+  gtk_scrolled_window_set_overlay_scrolling (GTK_SCROLLED_WINDOW (scrolled), FALSE);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), GTK_WIDGET (self->view));
+  adw_bin_set_child (ADW_BIN (self), scrolled);
 }

@@ -11,7 +11,7 @@
  * index.
  */
 #define TD_TYPE_LAB_TABLE (td_lab_table_get_type ())
-G_DECLARE_FINAL_TYPE (TdLabTable, td_lab_table, TD, LAB_TABLE, GtkWidget)
+G_DECLARE_FINAL_TYPE (TdLabTable, td_lab_table, TD, LAB_TABLE, AdwBin)
 
 /* Both are borrowed until the next call. @result: NULL: nothing is known yet.
    @stopped: nothing more will be known. */

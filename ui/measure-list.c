@@ -27,8 +27,8 @@ typedef struct {
 } Item;
 
 struct _TdMeasureList {
-  GtkWidget parent_instance;
-  GtkWidget *box, *plot;
+  AdwBin parent_instance;
+  GtkWidget *plot;
   GtkListBox *rows;
   GPtrArray *items; /* Item */
   guint last_number;
@@ -37,7 +37,7 @@ struct _TdMeasureList {
   Item *plotted; /* NULL: no line */
 };
 
-G_DEFINE_FINAL_TYPE (TdMeasureList, td_measure_list, GTK_TYPE_WIDGET)
+G_DEFINE_FINAL_TYPE (TdMeasureList, td_measure_list, ADW_TYPE_BIN)
 
 static void
 item_free (gpointer data)
@@ -353,11 +353,6 @@ td_measure_texts_save (gpointer texts, const char *path, GError **error)
 
 /* ── Object ── */
 
-TD_DISPOSE (TdMeasureList, td_measure_list)
-{
-  g_clear_pointer (&self->box, gtk_widget_unparent);
-}
-
 TD_FINALIZE (TdMeasureList, td_measure_list)
 {
   g_ptr_array_unref (self->items);
@@ -367,9 +362,7 @@ TD_FINALIZE (TdMeasureList, td_measure_list)
 static void
 td_measure_list_class_init (TdMeasureListClass *class)
 {
-  G_OBJECT_CLASS (class)->dispose = td_measure_list_dispose;
   G_OBJECT_CLASS (class)->finalize = td_measure_list_finalize;
-  gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (class), GTK_TYPE_BIN_LAYOUT);
   td_signal_new (class, "changed", 0, G_TYPE_NONE);
   td_signal_new (class, "shown", 2, G_TYPE_INT, G_TYPE_UINT);
 }
@@ -377,8 +370,9 @@ td_measure_list_class_init (TdMeasureListClass *class)
 static void
 td_measure_list_init (TdMeasureList *self)
 {
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
+
   self->items = g_ptr_array_new_with_free_func (item_free);
-  self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
   self->rows = GTK_LIST_BOX (gtk_list_box_new ());
   self->plot = gtk_drawing_area_new ();
   gtk_list_box_set_selection_mode (self->rows, GTK_SELECTION_NONE);
@@ -388,7 +382,7 @@ td_measure_list_init (TdMeasureList *self)
   gtk_drawing_area_set_draw_func (GTK_DRAWING_AREA (self->plot), measure_list_draw, self, NULL);
   td_set_spoken_name (self->plot, _ ("Profile along the line"));
   gtk_widget_set_visible (self->plot, FALSE);
-  gtk_box_append (GTK_BOX (self->box), self->plot);
-  gtk_box_append (GTK_BOX (self->box), GTK_WIDGET (self->rows));
-  gtk_widget_set_parent (self->box, GTK_WIDGET (self));
+  gtk_box_append (GTK_BOX (box), self->plot);
+  gtk_box_append (GTK_BOX (box), GTK_WIDGET (self->rows));
+  adw_bin_set_child (ADW_BIN (self), box);
 }

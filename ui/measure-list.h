@@ -15,7 +15,7 @@
  * its plane is wanted.
  */
 #define TD_TYPE_MEASURE_LIST (td_measure_list_get_type ())
-G_DECLARE_FINAL_TYPE (TdMeasureList, td_measure_list, TD, MEASURE_LIST, GtkWidget)
+G_DECLARE_FINAL_TYPE (TdMeasureList, td_measure_list, TD, MEASURE_LIST, AdwBin)
 
 /* Removes all measures and begins with another volume. @units: of its values; NULL: unknown. */
 void td_measure_list_begin (TdMeasureList *self, double voxel_mm, const char *units);

@@ -11,7 +11,7 @@
 #include "ui.h"
 
 struct _TdVolumeView {
-  GtkWidget parent_instance;
+  AdwBin parent_instance;
   GtkStack *stack;
   AdwStatusPage *waiting_page;
   TdImagePane *pane;
@@ -28,7 +28,7 @@ struct _TdVolumeView {
   TdSliceReadout readout;
 };
 
-G_DEFINE_FINAL_TYPE (TdVolumeView, td_volume_view, GTK_TYPE_WIDGET)
+G_DEFINE_FINAL_TYPE (TdVolumeView, td_volume_view, ADW_TYPE_BIN)
 
 /* ── Worker thread ── */
 
@@ -293,9 +293,6 @@ on_nudged (TdSliceView *view, int dx, int dy, gboolean fine, TdVolumeView *self)
 TD_DISPOSE (TdVolumeView, td_volume_view)
 {
   g_clear_pointer (&self->latest, td_latest_free);
-  if (self->stack)
-    gtk_widget_unparent (GTK_WIDGET (self->stack));
-  self->stack = NULL;
   g_clear_object (&self->item);
 }
 

@@ -12,7 +12,7 @@
  * planes across all axes. Slices are read off the main thread.
  */
 #define TD_TYPE_VOLUME_VIEW (td_volume_view_get_type ())
-G_DECLARE_FINAL_TYPE (TdVolumeView, td_volume_view, TD, VOLUME_VIEW, GtkWidget)
+G_DECLARE_FINAL_TYPE (TdVolumeView, td_volume_view, TD, VOLUME_VIEW, AdwBin)
 
 void td_volume_view_show_job (TdVolumeView *self, TdJobItem *item); /* NULL: empty */
 TdJobItem *td_volume_view_get_job (TdVolumeView *self);             /* (transfer none) (nullable) */
