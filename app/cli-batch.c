@@ -80,13 +80,12 @@ cli_batch_add_row (TdCliTable *table, const TdBatchRow *row)
 
   td_cli_table_row (table);
   td_cli_table_show (table, "scan", "%-24s", name);
-  td_cli_table_show (table, "state", "%-11s", state);
+  td_cli_table_text (table, "scan", row->path);
+  td_cli_table_cell (table, text, "state", "state", "%-11s", state);
   td_cli_table_show (table, "axis", "%-18s", axis);
   td_cli_table_show (table, "agreed", "%-6s", agreed);
   td_cli_table_show (table, "time", "%-10s", time ? time : "");
   td_cli_table_show (table, "output or error", "%-15s", row->why ? row->why : row->output);
-  td_cli_table_text (table, "scan", row->path);
-  td_cli_table_text (table, "state", state);
   td_cli_table_number (table, "centre_px", row->centre_px);
   td_cli_table_number (table, "sigma_px", row->sigma_px);
   td_cli_table_text (table, "agreed", *agreed ? agreed : NULL);
@@ -254,14 +253,13 @@ batch_plan_add_row (TdCliTable *table, const Look *look)
 
   td_cli_table_row (table);
   td_cli_table_show (table, "scan", "%-24s", name);
-  td_cli_table_show (table, "state", "%-8s", batch_plan_state (row));
+  td_cli_table_text (table, "scan", row->path);
+  td_cli_table_cell (table, text, "state", "state", "%-8s", batch_plan_state (row));
   td_cli_table_show (table, "host", "%-10s", to_do ? host : "");
   td_cli_table_show (table, "device", "%-10s", to_do ? device : "");
   td_cli_table_show (table, "to write", "%-10s", to_do ? written : "");
   td_cli_table_show (table, "time", "%-13s", to_do ? time : "");
   td_cli_table_show (table, "output or error", "%-15s", row->why ? row->why : row->output);
-  td_cli_table_text (table, "scan", row->path);
-  td_cli_table_text (table, "state", batch_plan_state (row));
   batch_plan_numbers (table, need);
   td_cli_table_text (table, "output", row->why ? NULL : row->output);
   td_cli_table_text (table, "error", row->why);

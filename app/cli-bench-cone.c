@@ -204,19 +204,15 @@ cli_bench_cone_report (const Options *o, TdDevice *device, const GArray *rows, d
     const char *precision = td_precision_names[row->precision];
     g_autofree char *spread = td_cli_spread (times->median_s, times->low_s, times->high_s);
     td_cli_table_row (table);
-    td_cli_table_show (table, "kernel", "%-11s", row->family);
-    td_cli_table_show (table, "storage", "%-7s", precision);
+    td_cli_table_cell (table, text, "kernel", "kernel", "%-11s", row->family);
+    td_cli_table_cell (table, text, "precision", "storage", "%-7s", precision);
+    td_cli_table_times (table, "", times);
     td_cli_table_show (table, "seconds", "%9.4f", times->median_s);
-    td_cli_table_show (table, "GUPS", "%9.2f", row->gups);
+    td_cli_table_cell (table, number, "gups", "GUPS", "%9.2f", row->gups);
     td_cli_table_show (table, "spread", "%14s", spread);
     td_cli_table_show (table, "ratio", "%7.1f", row->gups / baseline);
-    td_cli_table_show (table, "error", "%9.2g", row->error);
+    td_cli_table_cell (table, number, "error", "error", "%9.2g", row->error);
     td_cli_table_show (table, "", "%2s%s", "", row->title);
-    td_cli_table_text (table, "kernel", row->family);
-    td_cli_table_text (table, "precision", precision);
-    td_cli_table_times (table, "", times);
-    td_cli_table_number (table, "gups", row->gups);
-    td_cli_table_number (table, "error", row->error);
   }
   return td_cli_table_print (table);
 }

@@ -138,30 +138,19 @@ cli_bench_disk_say_job (TdCliTable *table, TdVolumeFormat in, const TdRecipe *re
   const double ratio = job->total_s / job->limit_s;
 
   td_cli_table_row (table);
-  td_cli_table_text (table, "in", td_volume_format_names[in]);
-  td_cli_table_text (table, "out", td_volume_format_names[recipe->output_format]);
-  td_cli_table_integer (table, "bits", recipe->output_bits);
-  td_cli_table_number (table, "total_s", job->total_s);
-  td_cli_table_number (table, "read_s", job->read_s);
-  td_cli_table_number (table, "compute_s", job->compute_s);
-  td_cli_table_number (table, "upload_s", job->upload_s);
-  td_cli_table_number (table, "download_s", job->download_s);
-  td_cli_table_number (table, "write_s", job->write_s);
-  td_cli_table_text (table, "limit", job->limit);
-  td_cli_table_number (table, "limit_s", job->limit_s);
-  td_cli_table_number (table, "ratio", ratio);
-  td_cli_table_show (table, "in", "%-8s", td_volume_format_names[in]);
-  td_cli_table_show (table, "out", "%-8s", td_volume_format_names[recipe->output_format]);
-  td_cli_table_show (table, "bits", "%4u", recipe->output_bits);
-  td_cli_table_show (table, "job", "%8.3f", job->total_s);
-  td_cli_table_show (table, "read", "%8.3f", job->read_s);
-  td_cli_table_show (table, "compute", "%8.3f", job->compute_s);
-  td_cli_table_show (table, "up", "%7.3f", job->upload_s);
-  td_cli_table_show (table, "down", "%7.3f", job->download_s);
-  td_cli_table_show (table, "write", "%8.3f", job->write_s);
-  td_cli_table_show (table, "limit", "%-10s", job->limit);
-  td_cli_table_show (table, "", "%8.3f", job->limit_s);
-  td_cli_table_show (table, "ratio", "%6.2f", ratio);
+  td_cli_table_cell (table, text, "in", "in", "%-8s", td_volume_format_names[in]);
+  td_cli_table_cell (table, text, "out", "out", "%-8s",
+                     td_volume_format_names[recipe->output_format]);
+  td_cli_table_cell (table, integer, "bits", "bits", "%4u", recipe->output_bits);
+  td_cli_table_cell (table, number, "total_s", "job", "%8.3f", job->total_s);
+  td_cli_table_cell (table, number, "read_s", "read", "%8.3f", job->read_s);
+  td_cli_table_cell (table, number, "compute_s", "compute", "%8.3f", job->compute_s);
+  td_cli_table_cell (table, number, "upload_s", "up", "%7.3f", job->upload_s);
+  td_cli_table_cell (table, number, "download_s", "down", "%7.3f", job->download_s);
+  td_cli_table_cell (table, number, "write_s", "write", "%8.3f", job->write_s);
+  td_cli_table_cell (table, text, "limit", "limit", "%-10s", job->limit);
+  td_cli_table_cell (table, number, "limit_s", "", "%8.3f", job->limit_s);
+  td_cli_table_cell (table, number, "ratio", "ratio", "%6.2f", ratio);
 }
 
 /* What all jobs of a run share. */

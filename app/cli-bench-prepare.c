@@ -106,25 +106,20 @@ cli_bench_prepare_add_row (TdCliTable *table, const TdPrepareBench *bench,
   g_autofree char *spread = td_cli_spread (times->low_s, times->median_s, times->high_s);
 
   td_cli_table_show (table, "step", "%-18s", row->step);
-  td_cli_table_show (table, "rows", "%5u", row->rows_worked);
-  td_cli_table_show (table, "views", "%5u", row->views_worked);
-  td_cli_table_show (table, "ms", "%10.3f", 1e3 * row->wanted_s);
-  td_cli_table_show (table, "spread", "%14s", spread);
-  td_cli_table_show (table, "GB/s", "%8.2f", rate);
-  td_cli_table_show (table, "copy", "%8.2f", copy_rate);
-  td_cli_table_show (table, "in a slab", "%10.3f", 1e3 * row->shared_s);
-  td_cli_table_show (table, "back-proj.", "%10.2f %%",
-                     100 * row->shared_s / bench->backproject.low_s);
-
-  td_cli_table_integer (table, "rows_worked", row->rows_worked);
-  td_cli_table_integer (table, "views_worked", row->views_worked);
+  td_cli_table_cell (table, integer, "rows_worked", "rows", "%5u", row->rows_worked);
+  td_cli_table_cell (table, integer, "views_worked", "views", "%5u", row->views_worked);
   td_cli_table_integer (table, "bytes", row->bytes);
   td_cli_table_times (table, "", times);
   td_cli_table_times (table, "copy_", &row->copy);
   td_cli_table_number (table, "wanted_s", row->wanted_s);
+  td_cli_table_show (table, "ms", "%10.3f", 1e3 * row->wanted_s);
+  td_cli_table_show (table, "spread", "%14s", spread);
   td_cli_table_number (table, "shared_s", row->shared_s);
-  td_cli_table_number (table, "gigabytes_per_second", rate);
-  td_cli_table_number (table, "copy_gigabytes_per_second", copy_rate);
+  td_cli_table_cell (table, number, "gigabytes_per_second", "GB/s", "%8.2f", rate);
+  td_cli_table_cell (table, number, "copy_gigabytes_per_second", "copy", "%8.2f", copy_rate);
+  td_cli_table_show (table, "in a slab", "%10.3f", 1e3 * row->shared_s);
+  td_cli_table_show (table, "back-proj.", "%10.2f %%",
+                     100 * row->shared_s / bench->backproject.low_s);
 }
 
 static void

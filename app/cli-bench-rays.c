@@ -71,17 +71,15 @@ cli_bench_rays_report (const Options *o, TdDevice *device, const TdRaysBenchRow 
     const TdBenchTimes *times = &rows[i].times;
     g_autofree char *spread = td_cli_spread (times->median_s, times->low_s, times->high_s);
     td_cli_table_row (table);
-    td_cli_table_show (table, "step", "%-13s", rows[i].name);
+    td_cli_table_cell (table, text, "step", "step", "%-13s", rows[i].name);
+    td_cli_table_times (table, "", times);
     td_cli_table_show (table, "seconds", "%9.4f", times->median_s);
-    td_cli_table_show (table, "GUPS", "%9.3f", rows[i].gups);
+    td_cli_table_cell (table, number, "gups", "GUPS", "%9.3f", rows[i].gups);
     td_cli_table_show (table, "spread", "%14s", spread);
     if (rows[i].error > 0) {
       td_cli_table_show (table, "ratio", "%7.1f", rows[i].gups / naive);
       td_cli_table_show (table, "error", "%9.2g", rows[i].error);
     }
-    td_cli_table_text (table, "step", rows[i].name);
-    td_cli_table_times (table, "", times);
-    td_cli_table_number (table, "gups", rows[i].gups);
     td_cli_table_number (table, "error", rows[i].error > 0 ? rows[i].error : NAN);
   }
   return td_cli_table_print (table);

@@ -211,37 +211,28 @@ cli_bench_add_cells (TdCliTable *table, const Options *o, const TdBenchRow *row)
   g_autofree char *spread = td_cli_spread (times->median_s, times->low_s, times->high_s);
 
   td_cli_table_row (table);
-  td_cli_table_show (table, "family", "%-13s", row->family);
-  td_cli_table_show (table, "slices", "%6u", row->n_slices);
+  td_cli_table_cell (table, text, "family", "family", "%-13s", row->family);
+  td_cli_table_text (table, "variant", row->variant);
+  td_cli_table_cell (table, integer, "slices", "slices", "%6u", row->n_slices);
+  td_cli_table_times (table, "", times);
   td_cli_table_show (table, "s/slice", "%11.5f", times->median_s / row->n_slices);
+  td_cli_table_number (table, "updates_per_second", row->updates_per_s);
   td_cli_table_show (table, "GU/s", "%9.2f", 1e-9 * row->updates_per_s);
   td_cli_table_show (table, "spread", "%14s", spread);
-  td_cli_table_show (table, "kernel", "%9.2f", 1e-9 * row->kernel_updates_per_s);
-  td_cli_table_show (table, "baseline", "%9.3f", 1e-9 * row->baseline_updates_per_s);
-  td_cli_table_show (table, "ratio", "%7.1f", row->ratio);
-  td_cli_table_show (table, "error", "%9.2g", row->error);
-  td_cli_table_show (table, "bound", "%9.2g", row->bound);
-  if (o->filter) {
-    td_cli_table_show (table, "filter s/slice", "%15.5f", row->filter_s);
-    td_cli_table_show (table, "FBP s/slice", "%12.5f", row->fbp_s);
-  }
-  td_cli_table_show (table, "", "%2s%s", "", row->variant);
-
-  td_cli_table_text (table, "family", row->family);
-  td_cli_table_text (table, "variant", row->variant);
-  td_cli_table_integer (table, "slices", row->n_slices);
-  td_cli_table_times (table, "", times);
-  td_cli_table_number (table, "updates_per_second", row->updates_per_s);
   if (row->kernel_updates_per_s > 0 || o->csv)
     td_cli_table_number (table, "kernel_updates_per_second", row->kernel_updates_per_s);
+  td_cli_table_show (table, "kernel", "%9.2f", 1e-9 * row->kernel_updates_per_s);
   td_cli_table_number (table, "baseline_updates_per_second", row->baseline_updates_per_s);
-  td_cli_table_number (table, "ratio", row->ratio);
-  td_cli_table_number (table, "error", row->error);
-  td_cli_table_number (table, "error_bound", row->bound);
+  td_cli_table_show (table, "baseline", "%9.3f", 1e-9 * row->baseline_updates_per_s);
+  td_cli_table_cell (table, number, "ratio", "ratio", "%7.1f", row->ratio);
+  td_cli_table_cell (table, number, "error", "error", "%9.2g", row->error);
+  td_cli_table_cell (table, number, "error_bound", "bound", "%9.2g", row->bound);
   if (o->filter) {
-    td_cli_table_number (table, "filter_s_per_slice", row->filter_s);
-    td_cli_table_number (table, "fbp_s_per_slice", row->fbp_s);
+    td_cli_table_cell (table, number, "filter_s_per_slice", "filter s/slice", "%15.5f",
+                       row->filter_s);
+    td_cli_table_cell (table, number, "fbp_s_per_slice", "FBP s/slice", "%12.5f", row->fbp_s);
   }
+  td_cli_table_show (table, "", "%2s%s", "", row->variant);
 }
 
 static int
@@ -287,21 +278,17 @@ cli_bench_add_prediction (TdCliTable *table, const TdBenchRow *row, const TdPred
   const char *bound_by = td_unit_names[prediction->bound_by];
 
   td_cli_table_row (table);
-  td_cli_table_show (table, "family", "%-13s", row->family);
-  td_cli_table_show (table, "slices", "%6u", row->n_slices);
+  td_cli_table_cell (table, text, "family", "family", "%-13s", row->family);
+  td_cli_table_cell (table, integer, "slices", "slices", "%6u", row->n_slices);
+  cli_bench_add_units (table, "per_update", prediction->cost.per_update);
   for (guint u = 0; u < TD_UNIT_COUNT; u++)
     td_cli_table_show (table, td_unit_names[u], "%12.3f", prediction->cost.per_update[u]);
+  td_cli_table_number (table, "ceiling_updates_per_second", prediction->ceiling);
   td_cli_table_show (table, "ceiling GU/s", "%13.1f", prediction->ceiling * 1e-9);
-  td_cli_table_show (table, "bound by", "%-13s", bound_by);
+  td_cli_table_cell (table, text, "bound_by", "bound by", "%-13s", bound_by);
+  td_cli_table_number (table, "updates_per_second", rate);
   td_cli_table_show (table, "measured GU/s", "%13.1f", rate * 1e-9);
   td_cli_table_show (table, "of it", "%7.0f %%", 100 * rate / prediction->ceiling);
-
-  td_cli_table_text (table, "family", row->family);
-  td_cli_table_integer (table, "slices", row->n_slices);
-  cli_bench_add_units (table, "per_update", prediction->cost.per_update);
-  td_cli_table_number (table, "ceiling_updates_per_second", prediction->ceiling);
-  td_cli_table_text (table, "bound_by", bound_by);
-  td_cli_table_number (table, "updates_per_second", rate);
 }
 
 static int

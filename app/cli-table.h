@@ -35,6 +35,9 @@ void td_cli_table_show (TdCliTable *table, const char *head, const char *format,
 void td_cli_table_text (TdCliTable *table, const char *key, const char *value);
 void td_cli_table_integer (TdCliTable *table, const char *key, gint64 value);
 void td_cli_table_number (TdCliTable *table, const char *key, double value);
+/* A cell of the text, and the same value of the kind, text, integer or number, under @key. */
+#define td_cli_table_cell(table, kind, key, head, format, value)                                   \
+  (td_cli_table_##kind (table, key, value), td_cli_table_show (table, head, format, value))
 /* Three numbers, "PREFIXmedian_s" and so on. */
 void td_cli_table_times (TdCliTable *table, const char *prefix, const TdBenchTimes *times);
 /* The device's id and name. */
