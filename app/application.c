@@ -30,9 +30,8 @@ G_DEFINE_FINAL_TYPE (TdApplication, td_application, ADW_TYPE_APPLICATION)
 /* ── Actions ── */
 
 static void
-on_preferences (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_preferences (TdApplication *self)
 {
-  TdApplication *self = user;
   GtkWindow *window = gtk_application_get_active_window (GTK_APPLICATION (self));
 
   gtk_window_present (GTK_WINDOW (td_preferences_window_new (window, self->settings)));
@@ -40,7 +39,7 @@ on_preferences (GSimpleAction *action, GVariant *parameter, gpointer user)
 
 /* One window of it, wherever it is asked for. */
 static void
-on_guide (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_guide (gpointer user)
 {
   for (GList *l = gtk_application_get_windows (user); l; l = l->next)
     if (TD_IS_GUIDE_WINDOW (l->data)) {
@@ -53,7 +52,7 @@ on_guide (GSimpleAction *action, GVariant *parameter, gpointer user)
 /* Built anew: GTK 4.8 crashes where a reader of screens asks for a window past the last that is
    shown, and the last of all is hidden. */
 static void
-on_shortcuts (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_shortcuts (gpointer user)
 {
   g_autoptr (GtkBuilder) builder
       = gtk_builder_new_from_resource ("/org/tomodesk/Tomodesk/shortcuts.ui");
@@ -64,7 +63,7 @@ on_shortcuts (GSimpleAction *action, GVariant *parameter, gpointer user)
 }
 
 static void
-on_about (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_about (gpointer user)
 {
   const char *const developers[] = { _ ("The Tomodesk developers"), NULL };
 
@@ -79,7 +78,7 @@ on_about (GSimpleAction *action, GVariant *parameter, gpointer user)
 
 /* A dialog goes with its window. */
 static void
-on_quit (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_quit (gpointer user)
 {
   g_autolist (GtkWindow) all = g_list_copy (gtk_application_get_windows (user));
 
@@ -90,10 +89,8 @@ on_quit (GSimpleAction *action, GVariant *parameter, gpointer user)
 }
 
 static void
-on_new_window (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_new_window (TdApplication *self)
 {
-  TdApplication *self = user;
-
   gtk_window_present (
       GTK_WINDOW (td_window_new (ADW_APPLICATION (self), self->settings, self->engine)));
 }
@@ -130,13 +127,13 @@ application_catch_signals (TdApplication *self)
 static void
 application_add_actions (TdApplication *self)
 {
-  static const GActionEntry entries[] = {
-    { .name = "preferences", .activate = on_preferences },
-    { .name = "about", .activate = on_about },
-    { .name = "guide", .activate = on_guide },
-    { .name = "shortcuts", .activate = on_shortcuts },
-    { .name = "quit", .activate = on_quit },
-    { .name = "new-window", .activate = on_new_window },
+  static const TdAction actions[] = {
+    { "preferences", G_CALLBACK (on_preferences) },
+    { "about", G_CALLBACK (on_about) },
+    { "guide", G_CALLBACK (on_guide) },
+    { "shortcuts", G_CALLBACK (on_shortcuts) },
+    { "quit", G_CALLBACK (on_quit) },
+    { "new-window", G_CALLBACK (on_new_window) },
   };
   static const struct {
     const char *action, *keys[3];
@@ -166,7 +163,7 @@ application_add_actions (TdApplication *self)
     { "win.show-page('geometry')", { "<Alt>4" } },
   };
 
-  g_action_map_add_action_entries (G_ACTION_MAP (self), entries, G_N_ELEMENTS (entries), self);
+  td_add_actions (self, actions, G_N_ELEMENTS (actions), self);
   for (guint i = 0; i < G_N_ELEMENTS (keys); i++)
     gtk_application_set_accels_for_action (GTK_APPLICATION (self), keys[i].action, keys[i].keys);
 }

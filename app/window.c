@@ -129,13 +129,12 @@ on_notice_response (GtkInfoBar *bar, int response, TdWindow *self)
 
 /* ── A scan that is opened again has the recipe it was left with ── */
 
-/* What a new scan begins with. */
+/* What is the machine's and not the scan's is as the preferences have it. */
 static void
-window_preset_recipe (TdWindow *self, TdRecipe *recipe)
+window_take_machine (TdWindow *self, TdRecipe *recipe)
 {
   g_autofree char *device = g_settings_get_string (self->settings, "device");
 
-  td_recipe_init (recipe);
   g_strlcpy (recipe->devices, device, sizeof recipe->devices);
   recipe->memory_limit_bytes
       = td_bytes_from_gib (g_settings_get_double (self->settings, "memory-limit-gib"));
@@ -143,19 +142,18 @@ window_preset_recipe (TdWindow *self, TdRecipe *recipe)
       = td_bytes_from_gib (g_settings_get_double (self->settings, "device-memory-limit-gib"));
 }
 
+/* What a new scan begins with. */
+static void
+window_preset_recipe (TdWindow *self, TdRecipe *recipe)
+{
+  td_recipe_init (recipe);
+  window_take_machine (self, recipe);
+}
+
 static char *
 detector_of (const TdScanFacts *facts)
 {
   return g_strdup_printf ("%u x %u x %u", facts->n_columns, facts->n_rows, facts->n_views);
-}
-
-/* What is the machine's and not the scan's is as the preferences have it. */
-static void
-take_machine (TdRecipe *recipe, const TdRecipe *preset)
-{
-  g_strlcpy (recipe->devices, preset->devices, sizeof recipe->devices);
-  recipe->memory_limit_bytes = preset->memory_limit_bytes;
-  recipe->device_memory_limit_bytes = preset->device_memory_limit_bytes;
 }
 
 /* Before the scan goes. */
@@ -168,7 +166,7 @@ window_remember_recipe (TdWindow *self)
     return;
   TdRecipe preset, recipe = *td_session_recipe (self->session);
   window_preset_recipe (self, &preset);
-  take_machine (&recipe, &preset);
+  window_take_machine (self, &recipe);
   g_autofree char *detector = detector_of (facts);
   g_autofree char *json = td_recipe_equal (&recipe, &preset) ? NULL : td_recipe_to_json (&recipe);
   td_settings_set_recipe (self->settings, self->statement->path, detector, json);
@@ -193,13 +191,12 @@ window_recall_recipe (TdWindow *self)
   g_autofree char *detector = detector_of (td_session_facts (self->session));
 
   g_autofree char *json = td_settings_get_recipe (self->settings, self->statement->path, detector);
-  TdRecipe preset, recipe;
+  TdRecipe recipe;
 
   /* One that an older or newer version cannot read is no loss worth a message. */
   if (!json || !td_recipe_from_json (&recipe, json, NULL))
     return;
-  window_preset_recipe (self, &preset);
-  take_machine (&recipe, &preset);
+  window_take_machine (self, &recipe);
   td_session_edit (self->session, &recipe, NULL);
   AdwToast *toast = adw_toast_new (_ ("The recipe is as this scan was left"));
   adw_toast_set_button_label (toast, _ ("Begin Afresh"));
@@ -443,13 +440,12 @@ on_opened (GObject *source, GAsyncResult *result, gpointer user)
   const gboolean stated_anew
       = !self->volume && !other_entry
         && is_same_detector (td_session_facts (self->session), td_scan_facts (opened->scan));
-  TdRecipe preset, recipe = *td_session_recipe (self->session);
-  window_preset_recipe (self, &preset);
+  TdRecipe recipe = *td_session_recipe (self->session);
   if (self->volume) {
     recipe = self->volume->recipe;
-    take_machine (&recipe, &preset);
+    window_take_machine (self, &recipe);
   } else if (!stated_anew) {
-    recipe = preset;
+    window_preset_recipe (self, &recipe);
   }
   window_remember_recipe (self);
   keep_statement (self, statement);
@@ -506,9 +502,8 @@ td_window_open_path (TdWindow *self, const char *path)
 }
 
 static void
-on_open_details (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_open_details (TdWindow *self)
 {
-  TdWindow *self = user;
   const char *state = gtk_stack_get_visible_child_name (self->stack);
   const gboolean failed = g_strcmp0 (state, "failed") == 0;
 
@@ -517,10 +512,8 @@ on_open_details (GSimpleAction *action, GVariant *parameter, gpointer user)
 
 /* Another scan of the same file. */
 static void
-on_take_entry (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_take_entry (TdWindow *self, GVariant *parameter)
 {
-  TdWindow *self = user;
-
   if (!self->statement)
     return;
   g_autoptr (TdScanStatement) statement = td_scan_statement_copy (self->statement);
@@ -529,58 +522,24 @@ on_take_entry (GSimpleAction *action, GVariant *parameter, gpointer user)
 }
 
 static void
-on_choose_flats (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_choose_flats (TdWindow *self)
 {
-  TdWindow *self = user;
-
   td_open_dialog_ask_flats (ask_details (self, self->statement, NULL));
 }
 
 static void
-on_state_empty_beam (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_state_empty_beam (TdWindow *self)
 {
-  TdWindow *self = user;
-
   gtk_toggle_button_set_active (self->sidebar_button, TRUE);
   td_steps_group_open_step (td_recipe_panel_steps (self->panel), "flat-field");
 }
 
+/* A scan that no file holds, or none. */
 static void
-on_close_scan (GSimpleAction *action, GVariant *parameter, gpointer user)
+window_take_scan (TdWindow *self, TdScan *scan)
 {
-  TdWindow *self = user;
   TdRecipe recipe;
 
-  stop_opening (self);
-  window_remember_recipe (self);
-  keep_statement (self, NULL);
-  window_preset_recipe (self, &recipe);
-  td_session_open (self->session, NULL, &recipe);
-}
-
-/* The scan that was open before stays as it was. */
-static void
-on_cancel_opening (GSimpleAction *action, GVariant *parameter, gpointer user)
-{
-  TdWindow *self = user;
-
-  stop_opening (self);
-  gtk_stack_set_visible_child_name (self->stack,
-                                    td_session_scan (self->session) ? "scan" : "empty");
-}
-
-static void
-on_open_demo (GSimpleAction *action, GVariant *parameter, gpointer user)
-{
-  TdWindow *self = user;
-  g_autoptr (GError) error = NULL;
-  g_autoptr (TdScan) scan = td_demo_scan_new (&error);
-  TdRecipe recipe;
-
-  if (!scan) {
-    window_say_error (self, _ ("There is no demonstration"), error);
-    return;
-  }
   stop_opening (self);
   window_remember_recipe (self);
   keep_statement (self, NULL);
@@ -589,9 +548,36 @@ on_open_demo (GSimpleAction *action, GVariant *parameter, gpointer user)
 }
 
 static void
-on_open_path (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_close_scan (TdWindow *self)
 {
-  td_window_open_path (user, g_variant_get_string (parameter, NULL));
+  window_take_scan (self, NULL);
+}
+
+/* The scan that was open before stays as it was. */
+static void
+on_cancel_opening (TdWindow *self)
+{
+  stop_opening (self);
+  gtk_stack_set_visible_child_name (self->stack,
+                                    td_session_scan (self->session) ? "scan" : "empty");
+}
+
+static void
+on_open_demo (TdWindow *self)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdScan) scan = td_demo_scan_new (&error);
+
+  if (scan)
+    window_take_scan (self, scan);
+  else
+    window_say_error (self, _ ("There is no demonstration"), error);
+}
+
+static void
+on_open_path (gpointer window, GVariant *parameter)
+{
+  td_window_open_path (window, g_variant_get_string (parameter, NULL));
 }
 
 /* ── Choosing files ── */
@@ -608,64 +594,56 @@ window_begin_beside (TdWindow *self, GtkFileChooser *chooser)
 }
 
 static void
-on_open (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_open (gpointer window)
 {
   g_auto (GStrv) scans = td_scan_patterns ();
-  GtkFileChooser *chooser = td_choose_file (user, _ ("Open a Scan"), GTK_FILE_CHOOSER_ACTION_OPEN,
-                                            (TdFileChosen) td_window_open_path, user);
+  GtkFileChooser *chooser = td_choose_file (window, _ ("Open a Scan"), GTK_FILE_CHOOSER_ACTION_OPEN,
+                                            (TdFileChosen) td_window_open_path, window);
 
-  window_begin_beside (user, chooser);
+  window_begin_beside (window, chooser);
   td_choose_file_add_filter (chooser, _ ("Scans"), (const char *const *) scans);
   td_choose_file_add_filter (chooser, _ ("All files"), NULL);
 }
 
 static void
-on_open_folder (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_open_folder (gpointer window)
 {
-  window_begin_beside (user, td_choose_file (user, _ ("Open a Scan's Folder"),
-                                             GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER,
-                                             (TdFileChosen) td_window_open_path, user));
+  window_begin_beside (window, td_choose_file (window, _ ("Open a Scan's Folder"),
+                                               GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER,
+                                               (TdFileChosen) td_window_open_path, window));
 }
 
 static void
-on_open_volume (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_open_volume (gpointer window)
 {
   static const char *const volumes[]
       = { "*.tif", "*.tiff", "*.h5", "*.hdf5", "*.hdf", "*.nxs", "*.raw", "*.vol", NULL };
   GtkFileChooser *chooser
-      = td_choose_file (user, _ ("Open as a Volume"), GTK_FILE_CHOOSER_ACTION_OPEN,
-                        (TdFileChosen) window_view_volume, user);
+      = td_choose_file (window, _ ("Open as a Volume"), GTK_FILE_CHOOSER_ACTION_OPEN,
+                        (TdFileChosen) window_view_volume, window);
 
   td_choose_file_add_filter (chooser, _ ("Volumes"), volumes);
   td_choose_file_add_filter (chooser, _ ("All files"), NULL);
 }
 
 static void
-on_open_volume_folder (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_open_volume_folder (gpointer window)
 {
-  td_choose_file (user, _ ("Open a Folder of Slices"), GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER,
-                  (TdFileChosen) window_view_volume, user);
+  td_choose_file (window, _ ("Open a Folder of Slices"), GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER,
+                  (TdFileChosen) window_view_volume, window);
 }
 
 /* What did not open as a scan. */
 static void
-on_view_volume (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_view_volume (TdWindow *self)
 {
-  TdWindow *self = user;
-
   if (!self->statement)
     return;
   window_view_volume (self, self->statement->path);
-  on_close_scan (NULL, NULL, self); /* nothing failed any more */
+  window_take_scan (self, NULL); /* nothing failed any more */
 }
 
 /* ── Recipes ── */
-
-static gboolean
-window_write_recipe (gpointer recipe, const char *path, GError **error)
-{
-  return td_recipe_save (recipe, path, error);
-}
 
 static void
 window_on_recipe_saved (GtkWidget *window, const char *path, gboolean saved)
@@ -677,7 +655,7 @@ window_on_recipe_saved (GtkWidget *window, const char *path, gboolean saved)
 static void
 window_save_recipe (gpointer user, const char *path)
 {
-  td_save_file (user, _ ("The recipe was not saved"), path, window_write_recipe,
+  td_save_file (user, _ ("The recipe was not saved"), path, (TdSaveWork) td_recipe_save,
                 g_memdup2 (td_session_recipe (TD_WINDOW (user)->session), sizeof (TdRecipe)),
                 g_free, window_on_recipe_saved);
 }
@@ -757,11 +735,10 @@ window_load_recipe (gpointer user, const char *path)
 }
 
 static void
-on_save_recipe (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_save_recipe (TdWindow *self)
 {
-  TdWindow *self = user;
-  GtkFileChooser *chooser = td_choose_file (user, _ ("Save the Recipe"),
-                                            GTK_FILE_CHOOSER_ACTION_SAVE, window_save_recipe, user);
+  GtkFileChooser *chooser = td_choose_file (GTK_WIDGET (self), _ ("Save the Recipe"),
+                                            GTK_FILE_CHOOSER_ACTION_SAVE, window_save_recipe, self);
   g_autofree char *name
       = g_strdup_printf ("%s.recipe.json", td_session_facts (self->session)->title);
 
@@ -769,11 +746,11 @@ on_save_recipe (GSimpleAction *action, GVariant *parameter, gpointer user)
 }
 
 static void
-on_load_recipe (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_load_recipe (gpointer window)
 {
   static const char *const recipes[] = { "*.json", NULL };
-  GtkFileChooser *chooser = td_choose_file (user, _ ("Load a Recipe"), GTK_FILE_CHOOSER_ACTION_OPEN,
-                                            window_load_recipe, user);
+  GtkFileChooser *chooser = td_choose_file (
+      window, _ ("Load a Recipe"), GTK_FILE_CHOOSER_ACTION_OPEN, window_load_recipe, window);
 
   td_choose_file_add_filter (chooser, _ ("Recipes"), recipes);
 }
@@ -827,9 +804,9 @@ window_show_presets (TdWindow *self)
 }
 
 static void
-on_apply_preset (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_apply_preset (gpointer window, GVariant *parameter)
 {
-  window_load (user, g_variant_get_string (parameter, NULL), TRUE);
+  window_load (window, g_variant_get_string (parameter, NULL), TRUE);
 }
 
 static gboolean
@@ -845,9 +822,9 @@ window_on_preset_removed (GtkWidget *window, const char *name, gboolean removed)
 }
 
 static void
-on_remove_preset (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_remove_preset (gpointer window, GVariant *parameter)
 {
-  td_save_file (user, _ ("The preset was not removed"), g_variant_get_string (parameter, NULL),
+  td_save_file (window, _ ("The preset was not removed"), g_variant_get_string (parameter, NULL),
                 window_unlink_preset, NULL, g_free, window_on_preset_removed);
 }
 
@@ -884,9 +861,8 @@ on_preset_typed (GtkEditable *entry, AdwMessageDialog *dialog)
 }
 
 static void
-on_save_preset (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_save_preset (TdWindow *self)
 {
-  TdWindow *self = user;
   AdwMessageDialog *dialog = ADW_MESSAGE_DIALOG (adw_message_dialog_new (
       GTK_WINDOW (self), _ ("Save as Preset"),
       _ ("Preparation, filter, method and output for other scans. The axis, regions and devices "
@@ -1007,10 +983,8 @@ window_new_job (TdWindow *self, TdClusterProfile *profile, const TdRecipe *recip
 }
 
 static void
-on_show_asked (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_show_asked (TdWindow *self)
 {
-  TdWindow *self = user;
-
   if (!self->asked)
     return;
   td_volume_view_show_job (self->volume_view, self->asked);
@@ -1065,9 +1039,8 @@ window_tell_rates (TdWindow *self, TdReconstructDialog *dialog)
 }
 
 static void
-on_reconstruct (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_reconstruct (TdWindow *self)
 {
-  TdWindow *self = user;
   g_autofree char *chosen = g_settings_get_string (self->settings, "output-folder");
   g_autofree char *beside = window_beside (self);
   const char *folder = *chosen ? chosen : beside;
@@ -1128,7 +1101,7 @@ on_again_requested (TdJobRow *row, TdJobItem *item, TdWindow *self)
 static void
 window_on_recipe_requested (gpointer row, TdJobItem *item, TdWindow *self)
 {
-  TdRecipe recipe, preset;
+  TdRecipe recipe;
 
   if (!td_session_scan (self->session)) {
     window_toast (self, _ ("Open a scan first: the recipe is for the scan that is open"));
@@ -1136,8 +1109,7 @@ window_on_recipe_requested (gpointer row, TdJobItem *item, TdWindow *self)
   }
   if (!td_job_item_recipe (item, &recipe))
     return;
-  window_preset_recipe (self, &preset);
-  take_machine (&recipe, &preset);
+  window_take_machine (self, &recipe);
   td_session_edit (self->session, &recipe, NULL);
   window_toast (self, _ ("The recipe is the job’s"));
 }
@@ -1179,9 +1151,9 @@ window_ask_for_batch (TdWindow *self, GtkWindow *parent)
 }
 
 static void
-window_on_batch (GSimpleAction *action, GVariant *parameter, gpointer user)
+window_on_batch (gpointer window)
 {
-  window_ask_for_batch (user, GTK_WINDOW (user));
+  window_ask_for_batch (window, GTK_WINDOW (window));
 }
 
 /* What shows jobs asks for the same things. */
@@ -1197,9 +1169,8 @@ window_connect_jobs (TdWindow *self, gpointer shows)
 }
 
 static void
-window_on_show_jobs (GSimpleAction *action, GVariant *parameter, gpointer user)
+window_on_show_jobs (TdWindow *self)
 {
-  TdWindow *self = user;
   GtkWidget *jobs = td_jobs_window_new (GTK_WINDOW (self), self->jobs);
 
   window_connect_jobs (self, jobs);
@@ -1239,9 +1210,8 @@ window_recipe_to_devices (TdDevicesWindow *devices, TdSession *session)
 }
 
 static void
-window_on_show_devices (GSimpleAction *action, GVariant *parameter, gpointer user)
+window_on_show_devices (TdWindow *self)
 {
-  TdWindow *self = user;
   GtkWidget *devices = td_devices_window_new (GTK_WINDOW (self));
 
   window_recipe_to_devices (TD_DEVICES_WINDOW (devices), self->session);
@@ -1493,9 +1463,8 @@ window_on_trials_closed (TdAxisStrip *strip, TdWindow *self)
 }
 
 static void
-on_show_trials (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_show_trials (TdWindow *self)
 {
-  TdWindow *self = user;
   const double centre = td_centre_group_get_centre (td_recipe_panel_centre (self->panel));
 
   if (gtk_revealer_get_reveal_child (self->strip_revealer))
@@ -1650,11 +1619,9 @@ static void
 on_region_drawn (TdScanView *view, int x, int y, int width, int height, TdWindow *self)
 {
   TdRecipe recipe = *td_session_recipe (self->session);
+  const int region[4] = { x, y, width, height };
 
-  recipe.region[0] = x;
-  recipe.region[1] = y;
-  recipe.region[2] = width;
-  recipe.region[3] = height;
+  memcpy (recipe.region, region, sizeof region);
   td_session_edit (self->session, &recipe, NULL);
 }
 
@@ -1688,23 +1655,16 @@ on_page_changed (GObject *object, GParamSpec *property, TdWindow *self)
 
 /* ── Actions ── */
 
+/* The last change, or as many as the parameter says. */
 static void
-on_undo (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_undo (TdWindow *self, GVariant *parameter)
 {
-  td_session_undo (TD_WINDOW (user)->session, 1);
+  td_session_undo (self->session, parameter ? g_variant_get_uint32 (parameter) : 1);
 }
 
 static void
-on_undo_to (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_do_next (TdWindow *self)
 {
-  td_session_undo (TD_WINDOW (user)->session, g_variant_get_uint32 (parameter));
-}
-
-static void
-on_do_next (GSimpleAction *action, GVariant *parameter, gpointer user)
-{
-  TdWindow *self = user;
-
   /* What a search comes to, and what an advice changes, stands in the panel. */
   if (td_recipe_panel_next (self->panel) != TD_FLOW_RECONSTRUCT)
     gtk_toggle_button_set_active (self->sidebar_button, TRUE);
@@ -1712,63 +1672,62 @@ on_do_next (GSimpleAction *action, GVariant *parameter, gpointer user)
 }
 
 static void
-on_redo (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_redo (TdWindow *self)
 {
-  td_session_redo (TD_WINDOW (user)->session);
+  td_session_redo (self->session);
 }
 
 static void
-on_toggle_sidebar (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_toggle_sidebar (TdWindow *self)
 {
-  GtkToggleButton *button = TD_WINDOW (user)->sidebar_button;
+  GtkToggleButton *button = self->sidebar_button;
 
   gtk_toggle_button_set_active (button, !gtk_toggle_button_get_active (button));
 }
 
 static void
-on_show_page (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_show_page (TdWindow *self, GVariant *parameter)
 {
-  adw_view_stack_set_visible_child_name (TD_WINDOW (user)->pages,
-                                         g_variant_get_string (parameter, NULL));
+  adw_view_stack_set_visible_child_name (self->pages, g_variant_get_string (parameter, NULL));
 }
 
 static void
 window_add_actions (TdWindow *self)
 {
-  static const GActionEntry entries[] = {
-    { .name = "open", .activate = on_open },
-    { .name = "open-details", .activate = on_open_details },
-    { .name = "open-folder", .activate = on_open_folder },
-    { .name = "open-volume", .activate = on_open_volume },
-    { .name = "open-volume-folder", .activate = on_open_volume_folder },
-    { .name = "view-volume", .activate = on_view_volume },
-    { .name = "open-demo", .activate = on_open_demo },
-    { .name = "open-path", .activate = on_open_path, .parameter_type = "s" },
-    { .name = "take-entry", .activate = on_take_entry, .parameter_type = "s" },
-    { .name = "choose-flats", .activate = on_choose_flats },
-    { .name = "state-empty-beam", .activate = on_state_empty_beam },
-    { .name = "close-scan", .activate = on_close_scan },
-    { .name = "cancel-opening", .activate = on_cancel_opening },
-    { .name = "save-recipe", .activate = on_save_recipe },
-    { .name = "load-recipe", .activate = on_load_recipe },
-    { .name = "reconstruct", .activate = on_reconstruct },
-    { .name = "show-jobs", .activate = window_on_show_jobs },
-    { .name = "batch", .activate = window_on_batch },
-    { .name = "show-devices", .activate = window_on_show_devices },
-    { .name = "save-preset", .activate = on_save_preset },
-    { .name = "apply-preset", .activate = on_apply_preset, .parameter_type = "s" },
-    { .name = "remove-preset", .activate = on_remove_preset, .parameter_type = "s" },
-    { .name = "do-next", .activate = on_do_next },
-    { .name = "show-trials", .activate = on_show_trials },
-    { .name = "undo", .activate = on_undo },
-    { .name = "undo-to", .activate = on_undo_to, .parameter_type = "u" },
-    { .name = "redo", .activate = on_redo },
-    { .name = "toggle-sidebar", .activate = on_toggle_sidebar },
-    { .name = "show-asked", .activate = on_show_asked },
-    { .name = "show-page", .activate = on_show_page, .parameter_type = "s" },
+  static const TdAction actions[] = {
+    { "open", G_CALLBACK (on_open) },
+    { "open-details", G_CALLBACK (on_open_details) },
+    { "open-folder", G_CALLBACK (on_open_folder) },
+    { "open-volume", G_CALLBACK (on_open_volume) },
+    { "open-volume-folder", G_CALLBACK (on_open_volume_folder) },
+    { "view-volume", G_CALLBACK (on_view_volume) },
+    { "open-demo", G_CALLBACK (on_open_demo) },
+    { "open-path", G_CALLBACK (on_open_path), "s" },
+    { "take-entry", G_CALLBACK (on_take_entry), "s" },
+    { "choose-flats", G_CALLBACK (on_choose_flats) },
+    { "state-empty-beam", G_CALLBACK (on_state_empty_beam) },
+    { "close-scan", G_CALLBACK (on_close_scan) },
+    { "cancel-opening", G_CALLBACK (on_cancel_opening) },
+    { "save-recipe", G_CALLBACK (on_save_recipe) },
+    { "load-recipe", G_CALLBACK (on_load_recipe) },
+    { "reconstruct", G_CALLBACK (on_reconstruct) },
+    { "show-jobs", G_CALLBACK (window_on_show_jobs) },
+    { "batch", G_CALLBACK (window_on_batch) },
+    { "show-devices", G_CALLBACK (window_on_show_devices) },
+    { "save-preset", G_CALLBACK (on_save_preset) },
+    { "apply-preset", G_CALLBACK (on_apply_preset), "s" },
+    { "remove-preset", G_CALLBACK (on_remove_preset), "s" },
+    { "do-next", G_CALLBACK (on_do_next) },
+    { "show-trials", G_CALLBACK (on_show_trials) },
+    { "undo", G_CALLBACK (on_undo) },
+    { "undo-to", G_CALLBACK (on_undo), "u" },
+    { "redo", G_CALLBACK (on_redo) },
+    { "toggle-sidebar", G_CALLBACK (on_toggle_sidebar) },
+    { "show-asked", G_CALLBACK (on_show_asked) },
+    { "show-page", G_CALLBACK (on_show_page), "s" },
   };
 
-  g_action_map_add_action_entries (G_ACTION_MAP (self), entries, G_N_ELEMENTS (entries), self);
+  td_add_actions (self, actions, G_N_ELEMENTS (actions), self);
 }
 
 /* ── Focus ── */

@@ -235,26 +235,22 @@ td_advice_group_class_init (TdAdviceGroupClass *class)
 static void
 advice_group_add_row (TdAdviceGroup *self, TdAdviceKind kind)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6), *buttons = gtk_box_new (0, 6);
+  GtkWidget *follow
+      = td_button_new (_ (verbs[kind]), NULL, G_CALLBACK (advice_group_on_follow), self);
+  GtkWidget *ignore
+      = td_button_new (_ ("Not Now"), "flat", G_CALLBACK (advice_group_on_ignore), self);
+  GtkWidget *words = self->words[kind] = td_label_new (NULL, NULL);
+  GtkWidget *box
+      = td_box_new (GTK_ORIENTATION_VERTICAL, 6, words,
+                    td_box_new (GTK_ORIENTATION_HORIZONTAL, 6, follow, ignore, NULL), NULL);
   GtkWidget *row
       = g_object_new (ADW_TYPE_PREFERENCES_ROW, "activatable", FALSE, "child", box, NULL);
-  GtkWidget *follow = gtk_button_new_with_label (_ (verbs[kind]));
-  GtkWidget *ignore = gtk_button_new_with_label (_ ("Not Now"));
 
-  self->words[kind] = gtk_label_new (NULL);
-  gtk_label_set_wrap (GTK_LABEL (self->words[kind]), TRUE);
-  gtk_label_set_xalign (GTK_LABEL (self->words[kind]), 0);
+  gtk_label_set_wrap (GTK_LABEL (words), TRUE);
   gtk_widget_add_css_class (row, "advice");
   gtk_widget_add_css_class (box, "advice");
-  gtk_widget_add_css_class (ignore, "flat");
   g_object_set_data (G_OBJECT (follow), "kind", GUINT_TO_POINTER (kind));
   g_object_set_data (G_OBJECT (ignore), "kind", GUINT_TO_POINTER (kind));
-  g_signal_connect (follow, "clicked", G_CALLBACK (advice_group_on_follow), self);
-  g_signal_connect (ignore, "clicked", G_CALLBACK (advice_group_on_ignore), self);
-  gtk_box_append (GTK_BOX (buttons), follow);
-  gtk_box_append (GTK_BOX (buttons), ignore);
-  gtk_box_append (GTK_BOX (box), self->words[kind]);
-  gtk_box_append (GTK_BOX (box), buttons);
   adw_preferences_group_add (ADW_PREFERENCES_GROUP (self), row);
   self->rows[kind] = row;
   self->buttons[kind] = follow;

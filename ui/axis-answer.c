@@ -74,20 +74,17 @@ trial_button (TdAxisAnswer *self, guint index)
                                      : _ ("%s, row %u: confidence %.2f, left out of the consensus: "
                                           "weak, or far from the others. Click to take it"),
                          _ (td_axis_method_title (trial->method)), trial->row, trial->confidence);
-  GtkWidget *button = gtk_button_new_with_label (text);
+  GtkWidget *button
+      = td_button_new (text, "flat numeric trial", G_CALLBACK (on_trial_clicked), self);
 
   gtk_widget_set_tooltip_text (button, tip);
   gtk_widget_set_sensitive (button, isfinite (trial->centre_px));
   gtk_widget_set_hexpand (button, TRUE);
-  gtk_widget_add_css_class (button, "flat");
-  gtk_widget_add_css_class (button, "numeric");
-  gtk_widget_add_css_class (button, "trial");
   if (!trial->used)
     gtk_widget_add_css_class (button, "dim-label");
   gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, tip,
                                   -1);
   g_object_set_data (G_OBJECT (button), "trial", GUINT_TO_POINTER (index));
-  g_signal_connect (button, "clicked", G_CALLBACK (on_trial_clicked), self);
   return button;
 }
 
@@ -128,13 +125,8 @@ line_of_row (TdAxisAnswer *self, GArray *rows, guint row)
     if (g_array_index (rows, guint, i) == row)
       return (int) i + 1;
   g_autofree char *text = g_strdup_printf (_ ("row %u"), row);
-  GtkWidget *label = gtk_label_new (text);
-
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_widget_add_css_class (label, "caption");
-  gtk_widget_add_css_class (label, "dim-label");
   g_array_append_val (rows, row);
-  gtk_grid_attach (self->grid, label, 0, (int) rows->len, 1, 1);
+  gtk_grid_attach (self->grid, td_label_new (text, "caption dim-label"), 0, (int) rows->len, 1, 1);
   return (int) rows->len;
 }
 

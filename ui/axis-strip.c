@@ -351,19 +351,15 @@ td_axis_strip_class_init (TdAxisStripClass *class)
 static void
 axis_strip_add_tile (TdAxisStrip *self, guint i)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 2);
-
   self->buttons[i] = gtk_button_new ();
   self->pictures[i] = gtk_picture_new ();
   self->labels[i] = gtk_label_new (NULL);
   gtk_widget_set_size_request (self->pictures[i], 48, 110);
-  gtk_widget_add_css_class (self->labels[i], "numeric");
-  gtk_widget_add_css_class (self->labels[i], "caption");
-  gtk_widget_add_css_class (self->buttons[i], "flat");
-  gtk_widget_add_css_class (self->buttons[i], "trial-picture");
-  gtk_box_append (GTK_BOX (box), self->pictures[i]);
-  gtk_box_append (GTK_BOX (box), self->labels[i]);
-  gtk_button_set_child (GTK_BUTTON (self->buttons[i]), box);
+  td_add_style (self->labels[i], "numeric caption");
+  td_add_style (self->buttons[i], "flat trial-picture");
+  gtk_button_set_child (
+      GTK_BUTTON (self->buttons[i]),
+      td_box_new (GTK_ORIENTATION_VERTICAL, 2, self->pictures[i], self->labels[i], NULL));
   g_object_set_data (G_OBJECT (self->buttons[i]), "trial", GUINT_TO_POINTER (i));
   g_signal_connect (self->buttons[i], "clicked", G_CALLBACK (axis_strip_on_clicked), self);
   gtk_box_append (GTK_BOX (self->tiles), self->buttons[i]);

@@ -15,7 +15,6 @@
 #include "number-row.h"
 #include "quantity.h"
 #include "reconstruct-dialog.h"
-#include "spoken-names.h"
 #include "target-check.h"
 #include "ui.h"
 
@@ -409,9 +408,9 @@ batch_dialog_new_row (TdBatchDialog *self, const char *path)
   g_autofree char *parent = g_path_get_dirname (path);
   g_autofree char *tip = g_strdup_printf (_ ("Take %s off the list"), name);
   GtkWidget *row = td_plain_row_new (name, parent);
-  GtkWidget *remove = td_symbol_button ("list-remove-symbolic", tip);
+  GtkWidget *remove
+      = td_symbol_button ("list-remove-symbolic", tip, G_CALLBACK (batch_dialog_on_remove), self);
 
-  g_signal_connect (remove, "clicked", G_CALLBACK (batch_dialog_on_remove), self);
   gtk_list_box_row_set_activatable (GTK_LIST_BOX_ROW (row), FALSE);
   adw_action_row_add_suffix (ADW_ACTION_ROW (row), remove);
   g_object_set_data_full (G_OBJECT (row), "path", g_strdup (path), g_free);
@@ -545,10 +544,10 @@ batch_dialog_on_choose (GtkButton *button, GtkWidget *row)
 static void
 batch_dialog_add_chooser (AdwEntryRow *row, const char *title)
 {
-  GtkWidget *button = td_symbol_button ("folder-open-symbolic", _ ("Choose…"));
+  GtkWidget *button = td_symbol_button ("folder-open-symbolic", _ ("Choose…"),
+                                        G_CALLBACK (batch_dialog_on_choose), row);
 
   g_object_set_data (G_OBJECT (button), "title", (gpointer) title);
-  g_signal_connect (button, "clicked", G_CALLBACK (batch_dialog_on_choose), row);
   adw_entry_row_add_suffix (row, button);
 }
 

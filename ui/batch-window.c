@@ -207,14 +207,12 @@ batch_window_show_cell (TdBatchScan *scan, GtkListItem *cell)
 static void
 batch_window_setup_cell (GtkSignalListItemFactory *factory, GtkListItem *cell, gpointer column)
 {
-  GtkWidget *label = gtk_label_new (NULL);
+  GtkWidget *label = td_label_new (NULL, "numeric");
   const guint i = GPOINTER_TO_UINT (column);
 
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
   gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
   if (columns[i].expands)
     gtk_label_set_width_chars (GTK_LABEL (label), 24);
-  gtk_widget_add_css_class (label, "numeric");
   g_object_set_data (G_OBJECT (cell), "column", column);
   gtk_list_item_set_child (cell, label);
 }

@@ -4,7 +4,6 @@
 #include <glib/gi18n.h>
 
 #include "choose-file.h"
-#include "spoken-names.h"
 #include "ui.h"
 
 struct _TdFileRow {
@@ -107,9 +106,8 @@ td_file_row_set_problem (TdFileRow *self, const char *problem)
 static GtkWidget *
 file_row_add_button (TdFileRow *self, const char *icon, const char *tip, GCallback clicked)
 {
-  GtkWidget *button = td_symbol_button (icon, tip);
+  GtkWidget *button = td_symbol_button (icon, tip, clicked, self);
 
-  g_signal_connect (button, "clicked", clicked, self);
   adw_action_row_add_suffix (ADW_ACTION_ROW (self), button);
   return button;
 }

@@ -29,16 +29,14 @@ G_DEFINE_FINAL_TYPE (TdGeometryView, td_geometry_view, ADW_TYPE_BIN)
 /* ── Showing ── */
 
 static GtkWidget *
-new_label (const char *text, const char *class)
+new_label (const char *text, const char *classes)
 {
-  GtkWidget *label = gtk_label_new (text);
+  GtkWidget *label = td_label_new (text, classes);
 
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
   gtk_label_set_wrap (GTK_LABEL (label), TRUE);
   gtk_label_set_selectable (GTK_LABEL (label), TRUE);
   /* A selectable label would take the focus on the way through the page. */
   gtk_widget_set_focusable (label, FALSE);
-  gtk_widget_add_css_class (label, class);
   return label;
 }
 
@@ -52,12 +50,9 @@ show_facts (TdGeometryView *self)
     gtk_box_remove (self->facts, child);
   for (guint i = 0; i < facts->len; i++) {
     const TdOrbitFact *fact = &g_array_index (facts, TdOrbitFact, i);
-    GtkWidget *pair = gtk_box_new (GTK_ORIENTATION_VERTICAL, 1);
-    GtkWidget *title = new_label (fact->title, "caption");
-    gtk_widget_add_css_class (title, "dim-label");
-    gtk_box_append (GTK_BOX (pair), title);
-    gtk_box_append (GTK_BOX (pair), new_label (fact->value, "numeric"));
-    gtk_box_append (self->facts, pair);
+    gtk_box_append (self->facts, td_box_new (GTK_ORIENTATION_VERTICAL, 1,
+                                             new_label (fact->title, "caption dim-label"),
+                                             new_label (fact->value, "numeric"), NULL));
   }
 }
 

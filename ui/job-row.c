@@ -124,7 +124,6 @@ job_log_show (GtkWindow *parent, TdRemoteJob *job)
   g_autofree char *title = g_strdup_printf (_ ("Log of %s"), facts.title);
   GtkWidget *window = g_object_new (ADW_TYPE_WINDOW, "transient-for", parent, "title", title,
                                     "default-width", 760, "default-height", 480, NULL);
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
   GtkWidget *scroller = gtk_scrolled_window_new ();
   GtkWidget *view
       = g_object_new (GTK_TYPE_TEXT_VIEW, "editable", FALSE, "monospace", TRUE, "left-margin", 12,
@@ -133,9 +132,8 @@ job_log_show (GtkWindow *parent, TdRemoteJob *job)
 
   gtk_widget_set_vexpand (scroller, TRUE);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), view);
-  gtk_box_append (GTK_BOX (box), adw_header_bar_new ());
-  gtk_box_append (GTK_BOX (box), scroller);
-  adw_window_set_content (ADW_WINDOW (window), box);
+  adw_window_set_content (ADW_WINDOW (window), td_box_new (GTK_ORIENTATION_VERTICAL, 0,
+                                                           adw_header_bar_new (), scroller, NULL));
   gtk_widget_add_css_class (view, "log");
   gtk_text_buffer_set_text (gtk_text_view_get_buffer (GTK_TEXT_VIEW (view)), _ ("Reading the log"),
                             -1);

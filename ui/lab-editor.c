@@ -177,9 +177,8 @@ td_lab_editor_set_problem (TdLabEditor *self, const char *problem)
 static void
 lab_editor_add_line (TdLabEditor *self, int line, const char *label, GtkWidget *widget)
 {
-  GtkWidget *text = gtk_label_new (label);
+  GtkWidget *text = td_label_new (label, NULL);
 
-  gtk_label_set_xalign (GTK_LABEL (text), 0);
   gtk_label_set_mnemonic_widget (GTK_LABEL (text), widget);
   td_set_spoken_name (widget, label);
   gtk_widget_set_hexpand (widget, TRUE);

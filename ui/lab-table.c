@@ -195,22 +195,16 @@ lab_table_label (void)
 static void
 lab_table_setup_name (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer user)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  GtkWidget *button = gtk_menu_button_new (), *texts = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
-  GtkWidget *name = lab_table_label (), *used = lab_table_label ();
+  GtkWidget *button = gtk_menu_button_new (), *used = lab_table_label ();
+  GtkWidget *texts = td_box_new (GTK_ORIENTATION_VERTICAL, 0, lab_table_label (), used, NULL);
 
   gtk_menu_button_set_icon_name (GTK_MENU_BUTTON (button), "view-more-symbolic");
-  gtk_widget_set_tooltip_text (button, _ ("Edit, duplicate, remove or use this variant"));
-  td_set_spoken_name (button, _ ("Edit, duplicate, remove or use this variant"));
+  td_set_purpose (button, _ ("Edit, duplicate, remove or use this variant"));
   gtk_widget_add_css_class (button, "flat");
   gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
   gtk_widget_add_css_class (used, "caption");
   gtk_widget_set_hexpand (texts, TRUE);
-  gtk_box_append (GTK_BOX (texts), name);
-  gtk_box_append (GTK_BOX (texts), used);
-  gtk_box_append (GTK_BOX (box), button);
-  gtk_box_append (GTK_BOX (box), texts);
-  gtk_list_item_set_child (item, box);
+  gtk_list_item_set_child (item, td_box_new (GTK_ORIENTATION_HORIZONTAL, 6, button, texts, NULL));
 }
 
 static void

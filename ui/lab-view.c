@@ -183,15 +183,13 @@ lab_view_show_review (TdLabView *self)
   if (!news->figures[0])
     return;
   for (int i = 0; i < TD_LAB_REVIEW_PLOTS; i++) {
-    GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
     GtkWidget *title = gtk_label_new (_ (news->figures[i]->title));
     TdLabChart *chart = g_object_new (TD_TYPE_LAB_CHART, "hexpand", TRUE, NULL);
     gtk_widget_add_css_class (title, "caption-heading");
     td_lab_chart_set_label (chart, _ (news->figures[i]->title));
     td_lab_chart_take (chart, td_lab_plot_ref (news->figures[i]));
-    gtk_box_append (GTK_BOX (box), title);
-    gtk_box_append (GTK_BOX (box), GTK_WIDGET (chart));
-    gtk_grid_attach (self->review, box, i % 2, i / 2, 1, 1);
+    gtk_grid_attach (self->review, td_box_new (GTK_ORIENTATION_VERTICAL, 0, title, chart, NULL),
+                     i % 2, i / 2, 1, 1);
   }
   gtk_stack_page_set_visible (self->figures_page, TRUE);
   if (first)
@@ -368,9 +366,8 @@ lab_view_fill_first (TdLabView *self)
 }
 
 static void
-lab_view_on_preset (GSimpleAction *action, GVariant *parameter, gpointer user)
+lab_view_on_preset (TdLabView *self, GVariant *parameter)
 {
-  TdLabView *self = user;
   g_autoptr (GError) error = NULL;
 
   self->chosen = TRUE;
@@ -393,16 +390,15 @@ lab_view_edit (TdLabView *self, int index, GtkWidget *from)
 }
 
 static void
-lab_view_on_add (GSimpleAction *action, GVariant *parameter, gpointer user)
+lab_view_on_add (TdLabView *self)
 {
-  lab_view_edit (user, -1, GTK_WIDGET (TD_LAB_VIEW (user)->add));
+  lab_view_edit (self, -1, GTK_WIDGET (self->add));
 }
 
 static void
-lab_view_on_edit (GSimpleAction *action, GVariant *parameter, gpointer user)
+lab_view_on_edit (TdLabView *self, GVariant *parameter)
 {
-  lab_view_edit (user, (int) g_variant_get_uint32 (parameter),
-                 GTK_WIDGET (TD_LAB_VIEW (user)->table));
+  lab_view_edit (self, (int) g_variant_get_uint32 (parameter), GTK_WIDGET (self->table));
 }
 
 /* In the place of another: the new one comes last and is moved there. */
@@ -432,9 +428,8 @@ lab_view_on_applied (TdLabEditor *editor, const char *text, TdLabView *self)
 }
 
 static void
-lab_view_on_duplicate (GSimpleAction *action, GVariant *parameter, gpointer user)
+lab_view_on_duplicate (TdLabView *self, GVariant *parameter)
 {
-  TdLabView *self = user;
   const TdLabVariant *variant = lab_view_variant (self, g_variant_get_uint32 (parameter));
   g_autofree char *text
       = !td_label_variant_is_named (variant) || !*variant->options
@@ -451,10 +446,8 @@ lab_view_on_duplicate (GSimpleAction *action, GVariant *parameter, gpointer user
 }
 
 static void
-lab_view_on_remove (GSimpleAction *action, GVariant *parameter, gpointer user)
+lab_view_on_remove (TdLabView *self, GVariant *parameter)
 {
-  TdLabView *self = user;
-
   if (self->lab->variants->len <= TD_LAB_LEAST) {
     lab_view_say (self, _ ("A lab compares two variants at least"));
     return;
@@ -466,9 +459,8 @@ lab_view_on_remove (GSimpleAction *action, GVariant *parameter, gpointer user)
 }
 
 static void
-lab_view_on_hold (GSimpleAction *action, GVariant *parameter, gpointer user)
+lab_view_on_hold (TdLabView *self, GVariant *parameter)
 {
-  TdLabView *self = user;
   TdLabVariant *variant = lab_view_variant (self, g_variant_get_uint32 (parameter));
   TdRecipe base = self->lab->base;
 
@@ -492,26 +484,22 @@ lab_view_use (TdLabView *self, guint index)
 }
 
 static void
-lab_view_on_use (GSimpleAction *action, GVariant *parameter, gpointer user)
+lab_view_on_use (gpointer user, GVariant *parameter)
 {
   lab_view_use (user, g_variant_get_uint32 (parameter));
 }
 
 static void
-lab_view_on_budget (GSimpleAction *action, GVariant *parameter, gpointer user)
+lab_view_on_budget (TdLabView *self)
 {
-  TdLabView *self = user;
-
   self->lab->budget = TRUE;
   lab_view_request (self);
 }
 
 /* What is there stays; what is not is not made any more. */
 static void
-lab_view_on_stop (GSimpleAction *action, GVariant *parameter, gpointer user)
+lab_view_on_stop (TdLabView *self)
 {
-  TdLabView *self = user;
-
   td_latest_cancel (self->work);
   td_lab_pictures_stop (self->pictures);
   lab_view_set_busy (self, FALSE);
@@ -524,7 +512,7 @@ lab_view_on_stop (GSimpleAction *action, GVariant *parameter, gpointer user)
 }
 
 static void
-lab_view_on_go_on (GSimpleAction *action, GVariant *parameter, gpointer user)
+lab_view_on_go_on (gpointer user)
 {
   lab_view_request (user);
 }
@@ -722,12 +710,12 @@ lab_view_save (TdLabView *self, Save what)
 }
 
 static void
-lab_view_on_save (GSimpleAction *action, GVariant *parameter, gpointer user)
+lab_view_on_save (gpointer user, GVariant *parameter, GAction *action)
 {
   static const char *const names[N_SAVES] = { "save-png", "save-svg", "save-csv", "save-variants" };
 
   for (guint i = 0; i < N_SAVES; i++)
-    if (g_str_equal (g_action_get_name (G_ACTION (action)), names[i]))
+    if (g_str_equal (g_action_get_name (action), names[i]))
       lab_view_save (user, (Save) i);
 }
 
@@ -778,7 +766,7 @@ lab_view_on_load_chosen (gpointer user, const char *path)
 }
 
 static void
-lab_view_on_load (GSimpleAction *action, GVariant *parameter, gpointer user)
+lab_view_on_load (gpointer user)
 {
   static const char *const json[] = { "*.json", NULL };
   GtkFileChooser *chooser = td_choose_file (user, _ ("Load Variants"), GTK_FILE_CHOOSER_ACTION_OPEN,
@@ -946,23 +934,23 @@ td_lab_view_class_init (TdLabViewClass *class)
 static void
 td_lab_view_init (TdLabView *self)
 {
-  static const GActionEntry entries[] = {
-    { .name = "add", .activate = lab_view_on_add },
-    { .name = "edit", .activate = lab_view_on_edit, .parameter_type = "u" },
-    { .name = "duplicate", .activate = lab_view_on_duplicate, .parameter_type = "u" },
-    { .name = "hold", .activate = lab_view_on_hold, .parameter_type = "u" },
-    { .name = "remove", .activate = lab_view_on_remove, .parameter_type = "u" },
-    { .name = "use", .activate = lab_view_on_use, .parameter_type = "u" },
-    { .name = "preset", .activate = lab_view_on_preset, .parameter_type = "s" },
-    { .name = "preset-parallel", .activate = lab_view_on_preset, .parameter_type = "s" },
-    { .name = "budget", .activate = lab_view_on_budget },
-    { .name = "stop", .activate = lab_view_on_stop },
-    { .name = "go-on", .activate = lab_view_on_go_on },
-    { .name = "load", .activate = lab_view_on_load },
-    { .name = "save-png", .activate = lab_view_on_save },
-    { .name = "save-svg", .activate = lab_view_on_save },
-    { .name = "save-csv", .activate = lab_view_on_save },
-    { .name = "save-variants", .activate = lab_view_on_save },
+  static const TdAction actions[] = {
+    { "add", G_CALLBACK (lab_view_on_add) },
+    { "edit", G_CALLBACK (lab_view_on_edit), "u" },
+    { "duplicate", G_CALLBACK (lab_view_on_duplicate), "u" },
+    { "hold", G_CALLBACK (lab_view_on_hold), "u" },
+    { "remove", G_CALLBACK (lab_view_on_remove), "u" },
+    { "use", G_CALLBACK (lab_view_on_use), "u" },
+    { "preset", G_CALLBACK (lab_view_on_preset), "s" },
+    { "preset-parallel", G_CALLBACK (lab_view_on_preset), "s" },
+    { "budget", G_CALLBACK (lab_view_on_budget) },
+    { "stop", G_CALLBACK (lab_view_on_stop) },
+    { "go-on", G_CALLBACK (lab_view_on_go_on) },
+    { "load", G_CALLBACK (lab_view_on_load) },
+    { "save-png", G_CALLBACK (lab_view_on_save) },
+    { "save-svg", G_CALLBACK (lab_view_on_save) },
+    { "save-csv", G_CALLBACK (lab_view_on_save) },
+    { "save-variants", G_CALLBACK (lab_view_on_save) },
   };
   TdRecipe recipe;
 
@@ -971,8 +959,7 @@ td_lab_view_init (TdLabView *self)
   self->lab->reference = self->lab->measure = TRUE;
   self->work = td_lab_work_new (lab_view_on_news, self);
   self->actions = g_simple_action_group_new ();
-  g_action_map_add_action_entries (G_ACTION_MAP (self->actions), entries, G_N_ELEMENTS (entries),
-                                   self);
+  td_add_actions (self->actions, actions, G_N_ELEMENTS (actions), self);
   gtk_widget_insert_action_group (GTK_WIDGET (self), "lab", G_ACTION_GROUP (self->actions));
   gtk_widget_init_template (GTK_WIDGET (self));
   td_wrap (gtk_widget_get_parent (GTK_WIDGET (self->add)), 8);

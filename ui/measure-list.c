@@ -9,7 +9,6 @@
 #include "dataset/csv-text.h"
 #include "dataset/error.h"
 #include "dataset/text-file.h"
-#include "spoken-names.h"
 #include "ui.h"
 
 #define PLOT_PX 90
@@ -187,12 +186,12 @@ measure_list_add_row (TdMeasureList *self, Item *item)
   g_autofree char *title = g_strdup_printf (_ ("%u  %s, %c = %u"), item->number, item_kind (item),
                                             "xyz"[item->axis], item -> at);
   g_autofree char *text = item_text (item);
-  GtkWidget *remove = td_symbol_button ("user-trash-symbolic", _ ("Remove"));
+  GtkWidget *remove = td_symbol_button ("user-trash-symbolic", _ ("Remove"),
+                                        G_CALLBACK (measure_list_on_remove), item);
 
   item->row = td_plain_row_new (title, text);
   gtk_list_box_row_set_activatable (GTK_LIST_BOX_ROW (item->row), TRUE);
   adw_action_row_add_suffix (ADW_ACTION_ROW (item->row), remove);
-  g_signal_connect (remove, "clicked", G_CALLBACK (measure_list_on_remove), item);
   g_signal_connect (item->row, "activated", G_CALLBACK (measure_list_on_activated), item);
   gtk_list_box_append (self->rows, item->row);
 }
@@ -370,8 +369,6 @@ td_measure_list_class_init (TdMeasureListClass *class)
 static void
 td_measure_list_init (TdMeasureList *self)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
-
   self->items = g_ptr_array_new_with_free_func (item_free);
   self->rows = GTK_LIST_BOX (gtk_list_box_new ());
   self->plot = gtk_drawing_area_new ();
@@ -382,7 +379,6 @@ td_measure_list_init (TdMeasureList *self)
   gtk_drawing_area_set_draw_func (GTK_DRAWING_AREA (self->plot), measure_list_draw, self, NULL);
   td_set_spoken_name (self->plot, _ ("Profile along the line"));
   gtk_widget_set_visible (self->plot, FALSE);
-  gtk_box_append (GTK_BOX (box), self->plot);
-  gtk_box_append (GTK_BOX (box), GTK_WIDGET (self->rows));
-  adw_bin_set_child (ADW_BIN (self), box);
+  adw_bin_set_child (ADW_BIN (self),
+                     td_box_new (GTK_ORIENTATION_VERTICAL, 6, self->plot, self->rows, NULL));
 }

@@ -10,7 +10,6 @@
 #include "method-choices.h"
 #include "number-row.h"
 #include "quantity.h"
-#include "spoken-names.h"
 #include "ui.h"
 
 #define GIB_MOST 4096 /* of a limit of memory */
@@ -199,10 +198,10 @@ recipe_group_add_reset (TdRecipeGroup *self, GtkWidget *row, const TdField *fiel
   td_recipe_init (&preset);
   g_autofree char *value = td_label_value (field->option, &preset);
   g_autofree char *tip = g_strdup_printf (_ ("Back to the default: %s"), value);
-  GtkWidget *reset = td_symbol_button ("edit-undo-symbolic", tip);
+  GtkWidget *reset
+      = td_symbol_button ("edit-undo-symbolic", tip, G_CALLBACK (recipe_group_on_reset), self);
   gtk_widget_add_css_class (reset, "reset");
   g_object_set_data (G_OBJECT (reset), "control", control);
-  g_signal_connect (reset, "clicked", G_CALLBACK (recipe_group_on_reset), self);
   adw_action_row_add_suffix (ADW_ACTION_ROW (row), reset);
   return reset;
 }

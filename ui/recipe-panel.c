@@ -351,8 +351,7 @@ recipe_panel_fill_heading (TdRecipePanel *self, TdFlow flow)
 
   gtk_widget_add_css_class (labels[0], "flow-number");
   gtk_widget_add_css_class (labels[1], "title-4");
-  gtk_widget_add_css_class (labels[2], "flow-hint");
-  gtk_widget_add_css_class (labels[2], "caption-heading");
+  td_add_style (labels[2], "flow-hint caption-heading");
   self->headings[flow] = GTK_WIDGET (
       gtk_widget_get_template_child (GTK_WIDGET (self), TD_TYPE_RECIPE_PANEL, headings[flow].name));
   for (guint i = 0; i < G_N_ELEMENTS (labels); i++)

@@ -145,8 +145,7 @@ reconstruct_dialog_add_row (TdReconstructDialog *self, const char *title, const 
     GtkWidget *label = g_object_new (GTK_TYPE_LABEL, "label", text, "wrap", TRUE, "wrap-mode",
                                      PANGO_WRAP_WORD_CHAR, "justify", GTK_JUSTIFY_RIGHT, "xalign",
                                      1.0, "max-width-chars", 36, "hexpand", TRUE, NULL);
-    gtk_widget_add_css_class (label, "numeric");
-    gtk_widget_add_css_class (label, "dim-label");
+    td_add_style (label, "numeric dim-label");
     adw_action_row_add_suffix (ADW_ACTION_ROW (row), label);
   } else {
     gtk_widget_add_css_class (row, "note");

@@ -7,6 +7,7 @@
 
 #include "compute/engine/cone-scan.h"
 #include "number-row.h"
+#include "ui.h"
 
 /* Of the detector's row. */
 typedef enum {
@@ -181,16 +182,6 @@ td_region_group_class_init (TdRegionGroupClass *class)
   TD_RECIPE_GROUP_CLASS (class)->show = td_region_group_show;
 }
 
-static GtkWidget *
-region_group_new_whole (TdRegionGroup *self, GCallback clicked)
-{
-  GtkWidget *button = gtk_button_new_with_label (_ ("Whole"));
-
-  gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
-  g_signal_connect (button, "clicked", clicked, self);
-  return button;
-}
-
 static void
 region_group_make_detector (TdRegionGroup *self)
 {
@@ -210,7 +201,8 @@ region_group_make_detector (TdRegionGroup *self)
     g_signal_connect (row, "changed", G_CALLBACK (region_group_on_detector), self);
     adw_expander_row_add_row (self->detector, row);
   }
-  self->whole_detector = region_group_new_whole (self, G_CALLBACK (region_group_on_whole_detector));
+  self->whole_detector
+      = td_button_new (_ ("Whole"), NULL, G_CALLBACK (region_group_on_whole_detector), self);
   adw_expander_row_add_action (self->detector, self->whole_detector);
 }
 
@@ -223,7 +215,7 @@ td_region_group_init (TdRegionGroup *self)
   self->first = TD_NUMBER_ROW (td_number_row_new (_ ("First row"), NULL, 0, 0, 1, 0));
   self->last = TD_NUMBER_ROW (td_number_row_new (_ ("Last row"), NULL, 0, 0, 1, 0));
   self->region = g_object_new (ADW_TYPE_ACTION_ROW, "title", _ ("Part of the slice"), NULL);
-  self->whole = region_group_new_whole (self, G_CALLBACK (region_group_on_whole_clicked));
+  self->whole = td_button_new (_ ("Whole"), NULL, G_CALLBACK (region_group_on_whole_clicked), self);
   adw_action_row_add_suffix (self->region, self->whole);
   region_group_make_detector (self);
   g_signal_connect (self->first, "changed", G_CALLBACK (on_rows_changed), self);

@@ -70,7 +70,6 @@ td_residual_curve_set (GtkDrawingArea *area, const GArray *residuals, guint n_pa
   memcpy (curve->residuals, residuals->data, n * sizeof *curve->residuals);
   g_autofree char *text = g_strdup_printf (_ ("Relative residual after %u of %u passes: %.4f"), n,
                                            curve->n_passes, curve->residuals[n - 1]);
-  gtk_widget_set_tooltip_text (GTK_WIDGET (area), text);
-  td_set_spoken_name (area, text);
+  td_set_purpose (area, text);
   gtk_drawing_area_set_draw_func (area, residual_curve_draw, curve, g_free);
 }

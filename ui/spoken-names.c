@@ -6,18 +6,6 @@
 
 #include "ui.h"
 
-GtkWidget *
-td_symbol_button (const char *icon, const char *name)
-{
-  GtkWidget *button = gtk_button_new_from_icon_name (icon);
-
-  gtk_widget_set_tooltip_text (button, name);
-  td_set_spoken_name (button, name);
-  gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
-  gtk_widget_add_css_class (button, "flat");
-  return button;
-}
-
 /* The toolkit names a button "_Open" and, by its label as well, "Open". */
 static void
 spoken_names_button (GtkButton *button)

@@ -7,6 +7,3 @@
    named without the mark of a mnemonic, and those that show a symbol by their tooltip. Entries of
    lists are named by their words. Call this once, before any widget is made. Main thread. */
 void td_spoken_names_init (void);
-
-/* A flat button that shows a symbol; its tooltip and readers of screens say @name. */
-GtkWidget *td_symbol_button (const char *icon, const char *name);

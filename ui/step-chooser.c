@@ -60,40 +60,31 @@ set_heading (GtkListBoxRow *row, GtkListBoxRow *before, gpointer user)
 {
   TdStepSection section = td_step_section (row_kind (row));
 
-  if (before && td_step_section (row_kind (before)) == section) {
-    gtk_list_box_row_set_header (row, NULL);
-    return;
-  }
-  GtkWidget *label = gtk_label_new (td_step_section_title (section));
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_widget_add_css_class (label, "caption-heading");
-  gtk_widget_add_css_class (label, "step-heading");
-  gtk_list_box_row_set_header (row, label);
+  gtk_list_box_row_set_header (
+      row, before && td_step_section (row_kind (before)) == section
+               ? NULL
+               : td_label_new (td_step_section_title (section), "caption-heading step-heading"));
 }
 
 static GtkWidget *
-new_label (const char *text, const char *class)
+new_label (const char *text, const char *classes)
 {
-  GtkWidget *label = gtk_label_new (text);
+  GtkWidget *label = td_label_new (text, classes);
 
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
   gtk_label_set_wrap (GTK_LABEL (label), TRUE);
   gtk_label_set_max_width_chars (GTK_LABEL (label), 44);
-  if (class)
-    gtk_widget_add_css_class (label, class);
   return label;
 }
 
 static void
 step_chooser_add_row (TdStepChooser *self, const TdStepKind *kind)
 {
-  GtkWidget *row = gtk_list_box_row_new (), *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 2);
-  GtkWidget *summary = new_label (kind->summary ? _ (kind->summary) : "", "caption");
+  GtkWidget *row = gtk_list_box_row_new ();
+  GtkWidget *summary = new_label (kind->summary ? _ (kind->summary) : "", "caption dim-label");
+  GtkWidget *box
+      = td_box_new (GTK_ORIENTATION_VERTICAL, 2, new_label (_ (kind->title), NULL), summary, NULL);
 
   gtk_widget_add_css_class (box, "step-choice");
-  gtk_widget_add_css_class (summary, "dim-label");
-  gtk_box_append (GTK_BOX (box), new_label (_ (kind->title), NULL));
-  gtk_box_append (GTK_BOX (box), summary);
   gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), box);
   td_set_spoken_name (row, _ (kind->title));
   g_object_set_data (G_OBJECT (row), "kind", (gpointer) kind);

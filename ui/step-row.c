@@ -162,8 +162,7 @@ add_before (TdStepRow *self)
   GtkWidget *button = gtk_toggle_button_new ();
 
   gtk_button_set_icon_name (GTK_BUTTON (button), "view-reveal-symbolic");
-  gtk_widget_set_tooltip_text (button, tip);
-  td_set_spoken_name (button, tip);
+  td_set_purpose (button, tip);
   gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
   gtk_widget_add_css_class (button, "flat");
   g_signal_connect (button, "toggled", G_CALLBACK (step_row_on_before_toggled), self);
@@ -175,11 +174,9 @@ static GtkWidget *
 step_row_add_button (TdStepRow *self, GtkWidget *box, const char *label, const char *tip,
                      GCallback clicked)
 {
-  GtkWidget *button = gtk_button_new_with_label (label);
+  GtkWidget *button = td_button_new (label, "flat", clicked, self);
 
   gtk_widget_set_tooltip_text (button, tip);
-  gtk_widget_add_css_class (button, "flat");
-  g_signal_connect (button, "clicked", clicked, self);
   gtk_box_append (GTK_BOX (box), button);
   return button;
 }

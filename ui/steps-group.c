@@ -242,10 +242,7 @@ add_section (TdStepsGroup *self, TdStepSection section)
   Section *s = &self->sections[section];
   const char *title = td_step_section_title (section);
 
-  s->heading = gtk_label_new (title);
-  gtk_label_set_xalign (GTK_LABEL (s->heading), 0);
-  gtk_widget_add_css_class (s->heading, "caption-heading");
-  gtk_widget_add_css_class (s->heading, "step-heading");
+  s->heading = td_label_new (title, "caption-heading step-heading");
   s->list = gtk_list_box_new ();
   gtk_list_box_set_selection_mode (GTK_LIST_BOX (s->list), GTK_SELECTION_NONE);
   gtk_widget_add_css_class (s->list, "boxed-list");
@@ -270,7 +267,6 @@ steps_group_add_row (TdStepsGroup *self, const TdStepKind *kind)
 static GtkWidget *
 new_tools (TdStepsGroup *self)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 2);
   GtkWidget *before = gtk_toggle_button_new_with_label (_ ("Before"));
 
   gtk_widget_set_tooltip_text (before,
@@ -286,12 +282,10 @@ new_tools (TdStepsGroup *self)
   gtk_menu_button_set_popover (GTK_MENU_BUTTON (self->add), GTK_WIDGET (self->chooser));
   /* Beside the panel there is room for the list, whatever the window's height. */
   gtk_menu_button_set_direction (GTK_MENU_BUTTON (self->add), GTK_ARROW_RIGHT);
-  gtk_widget_set_tooltip_text (self->add, _ ("Add a preparation step"));
-  td_set_spoken_name (self->add, _ ("Add a preparation step"));
+  td_set_purpose (self->add, _ ("Add a preparation step"));
   gtk_widget_add_css_class (self->add, "flat");
+  GtkWidget *box = td_box_new (GTK_ORIENTATION_HORIZONTAL, 2, before, self->add, NULL);
   gtk_widget_set_valign (box, GTK_ALIGN_CENTER);
-  gtk_box_append (GTK_BOX (box), before);
-  gtk_box_append (GTK_BOX (box), self->add);
   return box;
 }
 

@@ -238,18 +238,6 @@ td_tuning_row_class_init (TdTuningRowClass *class)
   G_OBJECT_CLASS (class)->finalize = td_tuning_row_finalize;
 }
 
-static GtkWidget *
-tuning_row_add_button (TdTuningRow *self, const char *label, GCallback clicked)
-{
-  GtkWidget *button = gtk_button_new_with_label (label);
-
-  gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
-  gtk_widget_add_css_class (button, "flat");
-  g_signal_connect (button, "clicked", clicked, self);
-  adw_expander_row_add_action (ADW_EXPANDER_ROW (self), button);
-  return button;
-}
-
 static void
 td_tuning_row_init (TdTuningRow *self)
 {
@@ -262,8 +250,10 @@ td_tuning_row_init (TdTuningRow *self)
                                  _ ("Finds the fastest variants on this device, in minutes"));
   adw_expander_row_set_enable_expansion (ADW_EXPANDER_ROW (self), FALSE);
   self->bar = td_narrow_bar_new (_ ("Progress of tuning"));
+  self->start = td_button_new (_ ("Tune"), "flat", G_CALLBACK (tuning_row_on_start), self);
+  self->cancel = td_button_new (_ ("Stop"), "flat", G_CALLBACK (tuning_row_on_cancel), self);
   adw_expander_row_add_action (ADW_EXPANDER_ROW (self), self->bar);
-  self->start = tuning_row_add_button (self, _ ("Tune"), G_CALLBACK (tuning_row_on_start));
-  self->cancel = tuning_row_add_button (self, _ ("Stop"), G_CALLBACK (tuning_row_on_cancel));
+  adw_expander_row_add_action (ADW_EXPANDER_ROW (self), self->start);
+  adw_expander_row_add_action (ADW_EXPANDER_ROW (self), self->cancel);
   tuning_row_show_state (self);
 }

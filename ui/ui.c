@@ -142,6 +142,18 @@ td_close_on_escape (gpointer class)
 }
 
 void
+td_add_actions (gpointer map, const TdAction *actions, guint n, gpointer user)
+{
+  for (guint i = 0; i < n; i++) {
+    const char *type = actions[i].parameter_type;
+    g_autoptr (GSimpleAction) action
+        = g_simple_action_new (actions[i].name, type ? G_VARIANT_TYPE (type) : NULL);
+    g_signal_connect_swapped (action, "activate", actions[i].activate, user);
+    g_action_map_add_action (map, G_ACTION (action));
+  }
+}
+
+void
 td_set_text (GtkLabel *label, const char *text)
 {
   if (g_strcmp0 (gtk_label_get_text (label), text) != 0)
@@ -191,6 +203,66 @@ td_small_layout (gpointer widget, const char *text, double scale)
   pango_attr_list_insert (attributes, pango_attr_scale_new (scale));
   pango_layout_set_attributes (layout, attributes);
   return layout;
+}
+
+void
+td_add_style (gpointer widget, const char *classes)
+{
+  g_auto (GStrv) each = g_strsplit (classes ? classes : "", " ", -1);
+
+  for (char **name = each; *name; name++)
+    gtk_widget_add_css_class (widget, *name);
+}
+
+void
+td_set_purpose (gpointer widget, const char *purpose)
+{
+  gtk_widget_set_tooltip_text (widget, purpose);
+  td_set_spoken_name (widget, purpose);
+}
+
+GtkWidget *
+td_box_new (GtkOrientation orientation, int spacing, ...)
+{
+  GtkWidget *box = gtk_box_new (orientation, spacing), *child;
+  va_list children;
+
+  va_start (children, spacing);
+  while ((child = va_arg (children, GtkWidget *)))
+    gtk_box_append (GTK_BOX (box), child);
+  va_end (children);
+  return box;
+}
+
+GtkWidget *
+td_label_new (const char *text, const char *classes)
+{
+  GtkWidget *label = gtk_label_new (text);
+
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  td_add_style (label, classes);
+  return label;
+}
+
+GtkWidget *
+td_button_new (const char *label, const char *classes, GCallback clicked, gpointer user)
+{
+  GtkWidget *button = gtk_button_new_with_label (label);
+
+  gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
+  td_add_style (button, classes);
+  g_signal_connect (button, "clicked", clicked, user);
+  return button;
+}
+
+GtkWidget *
+td_symbol_button (const char *icon, const char *purpose, GCallback clicked, gpointer user)
+{
+  GtkWidget *button = td_button_new ("", "flat", clicked, user);
+
+  gtk_button_set_icon_name (GTK_BUTTON (button), icon);
+  td_set_purpose (button, purpose);
+  return button;
 }
 
 GtkWidget *

@@ -56,6 +56,21 @@ GtkWidget *td_plain_row_new (const char *title, const char *subtitle);
  */
 PangoLayout *td_small_layout (gpointer widget, const char *text, double scale);
 
+/* Adds style classes, whose names have spaces between them; NULL: none. Main thread. */
+void td_add_style (gpointer widget, const char *classes);
+
+/* What a button that shows a symbol is for: its tooltip and readers of screens say it. */
+void td_set_purpose (gpointer widget, const char *purpose);
+
+/* Widgets as the room makes them everywhere; @classes as for td_add_style(). A box takes its
+   children, to NULL. A label begins at the left. A button stands in the middle of its row, and with
+   a symbol it is flat, and says @purpose. Main thread. */
+GtkWidget *td_box_new (GtkOrientation orientation, int spacing, ...) G_GNUC_NULL_TERMINATED;
+GtkWidget *td_label_new (const char *text, const char *classes);
+GtkWidget *td_button_new (const char *label, const char *classes, GCallback clicked, gpointer user);
+GtkWidget *td_symbol_button (const char *icon, const char *purpose, GCallback clicked,
+                             gpointer user);
+
 /* A short progress bar in a row, which is not seen until it is shown; @label: what it is called. */
 GtkWidget *td_narrow_bar_new (const char *label);
 
@@ -81,6 +96,16 @@ guint td_drawing_volume_side (void);
 
 /* The Escape key closes windows of the class. */
 void td_close_on_escape (gpointer class);
+
+/* Actions of a map (GActionMap): what each is called, and what it does. That is called with @user,
+   and with the parameter, if the action has one of this type. Main thread. */
+typedef struct {
+  const char *name;
+  GCallback activate;
+  const char *parameter_type;
+} TdAction;
+
+void td_add_actions (gpointer map, const TdAction *actions, guint n, gpointer user);
 
 /* A signal of a class, with @... the number of its parameters and their types. It is emitted by its
    name, as it is connected. */

@@ -12,7 +12,6 @@
 #include "movie-dialog.h"
 #include "save-file.h"
 #include "space-view.h"
-#include "spoken-names.h"
 #include "ui.h"
 #include "volume-source.h"
 #include "wrap-layout.h"
@@ -840,22 +839,19 @@ td_volume_browser_close (TdVolumeBrowser *self)
 static GtkWidget *
 plane_make_footer (Plane *plane, const char *what)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
   GtkWidget *scale = plane->scale = gtk_scale_new (GTK_ORIENTATION_HORIZONTAL, plane->adjustment);
   GtkWidget *number = plane->number = gtk_spin_button_new (plane->adjustment, 1, 0);
 
   plane->stop = td_symbol_button ("process-stop-symbolic",
-                                  _ ("Stop reading: the reduced plane is shown, if there is one"));
+                                  _ ("Stop reading: the reduced plane is shown, if there is one"),
+                                  G_CALLBACK (plane_on_stop), plane);
   gtk_widget_set_visible (plane->stop, FALSE);
-  g_signal_connect (plane->stop, "clicked", G_CALLBACK (plane_on_stop), plane);
-  gtk_widget_add_css_class (box, "pane-footer");
   gtk_widget_set_hexpand (scale, TRUE);
   gtk_spin_button_set_numeric (GTK_SPIN_BUTTON (number), TRUE);
   td_set_spoken_name (scale, what);
   td_set_spoken_name (number, what);
-  gtk_box_append (GTK_BOX (box), scale);
-  gtk_box_append (GTK_BOX (box), number);
-  gtk_box_append (GTK_BOX (box), plane->stop);
+  GtkWidget *box = td_box_new (GTK_ORIENTATION_HORIZONTAL, 6, scale, number, plane->stop, NULL);
+  gtk_widget_add_css_class (box, "pane-footer");
   return box;
 }
 

@@ -92,8 +92,7 @@ question_on_dataset (GtkListBox *list, GtkListBoxRow *row, Question *question)
 static GtkWidget *
 question_make_dataset (const char *path, const char *size, GtkCheckButton *first)
 {
-  GtkWidget *row = gtk_list_box_row_new (), *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
-  GtkWidget *check = gtk_check_button_new ();
+  GtkWidget *row = gtk_list_box_row_new (), *check = gtk_check_button_new ();
   g_autofree char *text = g_strdup_printf ("%s\n%s", path, size);
   g_autoptr (PangoAttrList) attributes = pango_attr_list_new ();
 
@@ -104,13 +103,12 @@ question_make_dataset (const char *path, const char *size, GtkCheckButton *first
   td_set_spoken_name (check, text);
   td_set_spoken_name (row, text);
   g_object_set_data (G_OBJECT (row), "check", check);
+  GtkWidget *words = td_label_new (text, NULL);
+  g_object_set (words, "hexpand", TRUE, "wrap", TRUE, "wrap-mode", PANGO_WRAP_WORD_CHAR,
+                "attributes", attributes, NULL);
+  GtkWidget *box = td_box_new (GTK_ORIENTATION_HORIZONTAL, 12, check, words, NULL);
   g_object_set (box, "margin-start", 12, "margin-end", 12, "margin-top", 8, "margin-bottom", 8,
                 NULL);
-  gtk_box_append (GTK_BOX (box), check);
-  gtk_box_append (GTK_BOX (box),
-                  g_object_new (GTK_TYPE_LABEL, "label", text, "xalign", 0.0, "hexpand", TRUE,
-                                "wrap", TRUE, "wrap-mode", PANGO_WRAP_WORD_CHAR, "attributes",
-                                attributes, NULL));
   gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), box);
   return row;
 }
@@ -259,7 +257,6 @@ td_volume_window_class_init (TdVolumeWindowClass *class)
 static void
 td_volume_window_init (TdVolumeWindow *self)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
   GtkWidget *bar = adw_header_bar_new ();
 
   self->asking = g_cancellable_new ();
@@ -267,7 +264,6 @@ td_volume_window_init (TdVolumeWindow *self)
   adw_header_bar_set_title_widget (ADW_HEADER_BAR (bar), GTK_WIDGET (self->title));
   self->browser = g_object_new (TD_TYPE_VOLUME_BROWSER, "vexpand", TRUE, NULL);
   g_signal_connect_object (self->browser, "failed", G_CALLBACK (volume_window_on_failed), self, 0);
-  gtk_box_append (GTK_BOX (box), bar);
-  gtk_box_append (GTK_BOX (box), GTK_WIDGET (self->browser));
-  adw_window_set_content (ADW_WINDOW (self), box);
+  adw_window_set_content (ADW_WINDOW (self),
+                          td_box_new (GTK_ORIENTATION_VERTICAL, 0, bar, self->browser, NULL));
 }
