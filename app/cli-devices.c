@@ -21,7 +21,6 @@ static const TdCliHelp help = {
 /* One device with its self-test, if that was asked for. */
 typedef struct {
   const TdDeviceEntry *entry;
-  const char *same_as; /* id of an earlier entry for the same hardware; NULL */
   GPtrArray *tests[2]; /* TdSelfTestRow, of parallel and cone beams; NULL: not tested */
   GError *error;       /* the test could not run */
 } Report;
@@ -35,20 +34,6 @@ cli_devices_report_free (gpointer data)
     g_clear_pointer (&report->tests[beam], g_ptr_array_unref);
   g_clear_error (&report->error);
   g_free (report);
-}
-
-static const char *
-same_as (GPtrArray *entries, guint index)
-{
-  const TdDeviceEntry *entry = entries->pdata[index];
-
-  for (guint i = 0; entry->hardware_id && i < index; i++) {
-    const TdDeviceEntry *earlier = entries->pdata[i];
-    if (earlier->hardware_id && *earlier->hardware_id
-        && g_str_equal (earlier->hardware_id, entry->hardware_id))
-      return earlier->id;
-  }
-  return NULL;
 }
 
 static void
@@ -112,8 +97,8 @@ cli_devices_print_text (GPtrArray *reports)
     g_autofree char *memory
         = entry->memory_bytes ? td_memory_text (entry->memory_bytes) : g_strdup ("");
     td_cli_print ("%-10s %s%s%s", entry->id, entry->name, *memory ? ", " : "", memory);
-    if (report->same_as)
-      td_cli_print (" (the same hardware as %s)", report->same_as);
+    if (entry->same_as)
+      td_cli_print (" (the same hardware as %s)", entry->same_as);
     if (!entry->available) {
       g_autofree char *reason = td_message_words (entry->reason, NULL);
       td_cli_print ("\n           not available: %s", reason);
@@ -173,7 +158,7 @@ cli_devices_print_json (GPtrArray *reports, gboolean tested)
     g_autofree char *reason = td_message_words (entry->reason, NULL);
     td_json_add_string (builder, "reason", reason);
     td_json_add_integer (builder, "memory_bytes", entry->memory_bytes);
-    td_json_add_string (builder, "same_as", report->same_as);
+    td_json_add_string (builder, "same_as", entry->same_as);
     if (tested) {
       cli_devices_add_tests (builder, "tests", report->tests[0]);
       cli_devices_add_tests (builder, "cone_tests", report->tests[1]);
@@ -225,7 +210,6 @@ td_cli_devices (int argc, char **argv)
       continue;
     Report *report = g_new0 (Report, 1);
     report->entry = entry;
-    report->same_as = same_as (list, i);
     g_ptr_array_add (reports, report);
     td_cli_progress ("testing", (double) i / list->len, -1, entry->name);
     if (test && entry->available)

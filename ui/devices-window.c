@@ -269,13 +269,6 @@ devices_window_add_row (GtkWidget *group, const char *title, const char *subtitl
 }
 
 static void
-devices_window_add_suffix (AdwActionRow *row, GtkWidget *widget)
-{
-  gtk_widget_set_valign (widget, GTK_ALIGN_CENTER);
-  adw_action_row_add_suffix (row, widget);
-}
-
-static void
 devices_window_add_available (TdDevicesWindow *self, GtkWidget *group, const TdDeviceEntry *entry)
 {
   Device *device = g_new0 (Device, 1);
@@ -284,19 +277,20 @@ devices_window_add_available (TdDevicesWindow *self, GtkWidget *group, const TdD
   device->entry = entry;
   device->window = self;
   device->use_row = devices_window_add_row (group, _ ("Use"), NULL);
-  device->first = gtk_button_new_with_label (_ ("First"));
+  device->first = td_button_new (_ ("First"), NULL, G_CALLBACK (devices_window_on_first), device);
   device->use = gtk_switch_new ();
   device->test_row = devices_window_add_row (
       group, _ ("Self-test"), _ ("Whether every kernel computes the right thing here"));
-  device->test = gtk_button_new_with_label (_ ("Test"));
+  device->test = td_button_new (_ ("Test"), NULL, G_CALLBACK (devices_window_on_test), device);
   device->bar = td_narrow_bar_new (_ ("Progress of the self-test"));
   device->testing = td_latest_new (devices_window_test, g_free, devices_window_on_tested,
                                    devices_window_testing_free, device);
   td_set_spoken_name (device->use, entry->name);
-  devices_window_add_suffix (device->use_row, device->first);
-  devices_window_add_suffix (device->use_row, device->use);
-  devices_window_add_suffix (device->test_row, device->bar);
-  devices_window_add_suffix (device->test_row, device->test);
+  gtk_widget_set_valign (device->use, GTK_ALIGN_CENTER);
+  adw_action_row_add_suffix (device->use_row, device->first);
+  adw_action_row_add_suffix (device->use_row, device->use);
+  adw_action_row_add_suffix (device->test_row, device->bar);
+  adw_action_row_add_suffix (device->test_row, device->test);
   td_tuning_row_set_device (TD_TUNING_ROW (tuning), entry->id, 0);
   adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), tuning);
   /* One at a time: what else the device computes would be measured as the kernels' time. */
@@ -304,31 +298,17 @@ devices_window_add_available (TdDevicesWindow *self, GtkWidget *group, const TdD
   g_object_bind_property (device->test, "sensitive", tune, "sensitive", G_BINDING_SYNC_CREATE);
   g_object_bind_property (tune, "visible", device->test_row, "sensitive", G_BINDING_SYNC_CREATE);
   g_signal_connect (device->use, "notify::active", G_CALLBACK (devices_window_on_use), device);
-  g_signal_connect (device->first, "clicked", G_CALLBACK (devices_window_on_first), device);
-  g_signal_connect (device->test, "clicked", G_CALLBACK (devices_window_on_test), device);
   g_ptr_array_add (self->devices, device);
 }
 
-static const char *
-devices_window_same_as (GPtrArray *entries, guint index)
-{
-  const TdDeviceEntry *entry = entries->pdata[index];
-
-  for (guint i = 0; entry->hardware_id && *entry->hardware_id && i < index; i++)
-    if (g_strcmp0 (((TdDeviceEntry *) entries->pdata[i])->hardware_id, entry->hardware_id) == 0)
-      return ((TdDeviceEntry *) entries->pdata[i])->id;
-  return NULL;
-}
-
 static void
-devices_window_add_entry (TdDevicesWindow *self, GPtrArray *entries, guint index)
+devices_window_add_entry (TdDevicesWindow *self, const TdDeviceEntry *entry)
 {
-  const TdDeviceEntry *entry = entries->pdata[index];
-  const char *same = devices_window_same_as (entries, index);
   g_autofree char *memory
       = entry->memory_bytes ? td_memory_text (entry->memory_bytes) : g_strdup ("");
-  g_autofree char *also
-      = same ? g_strdup_printf (_ ("; the same hardware as %s"), same) : g_strdup ("");
+  g_autofree char *also = entry->same_as
+                              ? g_strdup_printf (_ ("; the same hardware as %s"), entry->same_as)
+                              : g_strdup ("");
   g_autofree char *text
       = g_strdup_printf ("%s%s%s%s", entry->id, *memory ? _ (", ") : "", memory, also);
   g_autofree char *title = g_markup_escape_text (entry->name ? entry->name : entry->id, -1);
@@ -363,7 +343,7 @@ devices_window_fill (TdDevicesWindow *self)
     g_ptr_array_add (self->groups, group);
   }
   for (guint i = 0; entries && i < entries->len; i++)
-    devices_window_add_entry (self, entries, i);
+    devices_window_add_entry (self, entries->pdata[i]);
   devices_window_show_order (self);
 }
 
@@ -397,7 +377,6 @@ td_devices_window_class_init (TdDevicesWindowClass *class)
 static void
 td_devices_window_init (TdDevicesWindow *self)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
   GtkWidget *preview = adw_preferences_group_new ();
 
   self->groups = g_ptr_array_new ();
@@ -406,9 +385,8 @@ td_devices_window_init (TdDevicesWindow *self)
   self->time = devices_window_add_row (preview, _ ("The slice in the window"), NULL);
   adw_preferences_page_add (self->page, ADW_PREFERENCES_GROUP (preview));
   gtk_widget_set_vexpand (GTK_WIDGET (self->page), TRUE);
-  gtk_box_append (GTK_BOX (box), adw_header_bar_new ());
-  gtk_box_append (GTK_BOX (box), GTK_WIDGET (self->page));
-  adw_window_set_content (ADW_WINDOW (self), box);
+  adw_window_set_content (ADW_WINDOW (self), td_box_new (GTK_ORIENTATION_VERTICAL, 0,
+                                                         adw_header_bar_new (), self->page, NULL));
 }
 
 GtkWidget *

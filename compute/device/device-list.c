@@ -71,6 +71,19 @@ device_list_unsound (const TdDeviceApi *api)
   return api->open == td_host_open ? NULL : td_device_probe (api->name);
 }
 
+static void
+device_list_find_same (GPtrArray *entries)
+{
+  for (guint i = 0; i < entries->len; i++) {
+    TdDeviceEntry *entry = entries->pdata[i];
+    for (guint j = 0; j < i && entry->hardware_id && *entry->hardware_id && !entry->same_as; j++) {
+      const TdDeviceEntry *earlier = entries->pdata[j];
+      if (g_strcmp0 (earlier->hardware_id, entry->hardware_id) == 0)
+        entry->same_as = earlier->id;
+    }
+  }
+}
+
 GPtrArray *
 td_device_list (void)
 {
@@ -84,6 +97,7 @@ td_device_list (void)
     else
       apis[i].list (entries);
   }
+  device_list_find_same (entries);
   return entries;
 }
 

@@ -289,6 +289,7 @@ typedef struct {
   gboolean available;
   guint64 memory_bytes;
   char *hardware_id;
+  const char *same_as; /* id of an earlier entry for the same hardware; NULL */
 } TdDeviceEntry;
 
 /* Every device of every API; host is always there. May take a second the first time (drivers).
