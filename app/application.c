@@ -116,15 +116,6 @@ application_on_signal (gpointer user)
 }
 
 static void
-application_catch_signals (TdApplication *self)
-{
-  static const int caught[N_CAUGHT] = { SIGTERM, SIGINT, SIGHUP };
-
-  for (guint i = 0; i < N_CAUGHT; i++)
-    self->signal_sources[i] = g_unix_signal_add (caught[i], application_on_signal, self);
-}
-
-static void
 application_add_actions (TdApplication *self)
 {
   static const TdAction actions[] = {
@@ -183,6 +174,7 @@ apply_theme (TdApplication *self)
 static void
 td_application_startup (GApplication *application)
 {
+  static const int caught[N_CAUGHT] = { SIGTERM, SIGINT, SIGHUP };
   TdApplication *self = TD_APPLICATION (application);
   g_autoptr (GError) error = NULL;
 
@@ -200,7 +192,8 @@ td_application_startup (GApplication *application)
   gtk_window_set_default_icon_name (APPLICATION_ID);
   self->engine = td_engine_new (td_methods);
   application_add_actions (self);
-  application_catch_signals (self);
+  for (guint i = 0; i < N_CAUGHT; i++)
+    self->signal_sources[i] = g_unix_signal_add (caught[i], application_on_signal, self);
   apply_theme (self);
   g_signal_connect_object (self->settings, "changed::theme", G_CALLBACK (apply_theme), self,
                            G_CONNECT_SWAPPED);

@@ -392,15 +392,6 @@ cli_batch_run (TdCliRecipe *recipe, const Options *options)
 
 /* ── Watching ── */
 
-static void
-cli_batch_pass_over (Batch *batch, const char *path)
-{
-  TdBatchRow *row = td_batch_row_new_passed (path);
-
-  cli_batch_say (batch, row, 0);
-  g_ptr_array_add (batch->rows, row);
-}
-
 /* FALSE: the folder is gone. */
 static gboolean
 cli_batch_watch_round (Batch *batch, TdArrivals *arrivals, guint *moving, guint *came,
@@ -418,8 +409,11 @@ cli_batch_watch_round (Batch *batch, TdArrivals *arrivals, guint *moving, guint 
     cli_batch_forget_failed (batch, paths[i]);
     cli_batch_do (batch, paths[i], outputs[0], 0);
   }
-  for (guint i = 0; paths && td_arrivals_passed (arrivals)[i]; i++)
-    cli_batch_pass_over (batch, td_arrivals_passed (arrivals)[i]);
+  for (guint i = 0; paths && td_arrivals_passed (arrivals)[i]; i++) {
+    TdBatchRow *row = td_batch_row_new_passed (td_arrivals_passed (arrivals)[i]);
+    cli_batch_say (batch, row, 0);
+    g_ptr_array_add (batch->rows, row);
+  }
   return paths != NULL;
 }
 

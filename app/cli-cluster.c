@@ -436,9 +436,8 @@ td_cli_submit (int argc, char **argv)
 int
 td_cli_run (int argc, char **argv)
 {
-  const GOptionEntry entries[] = { { NULL } };
   const char *folder = NULL;
-  int status = td_cli_parse (argc, argv, &run_help, entries, NULL, 1, &folder);
+  int status = td_cli_parse (argc, argv, &run_help, NULL, NULL, 1, &folder);
 
   if (status >= 0)
     return status;
@@ -501,10 +500,9 @@ td_cli_jobs (int argc, char **argv)
 int
 td_cli_cancel (int argc, char **argv)
 {
-  const GOptionEntry entries[] = { { NULL } };
   const char *id = NULL;
   g_autoptr (GError) error = NULL;
-  const int status = td_cli_parse (argc, argv, &cancel_help, entries, NULL, 1, &id);
+  const int status = td_cli_parse (argc, argv, &cancel_help, NULL, NULL, 1, &id);
 
   if (status >= 0)
     return status;

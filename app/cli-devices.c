@@ -134,12 +134,6 @@ cli_devices_add_tests (JsonBuilder *builder, const char *member, const GPtrArray
   json_builder_end_array (builder);
 }
 
-static const char *
-kind_name (TdDeviceKind kind)
-{
-  return kind == TD_DEVICE_GPU ? "gpu" : kind == TD_DEVICE_CPU ? "cpu" : "other";
-}
-
 static int
 cli_devices_print_json (GPtrArray *reports, gboolean tested)
 {
@@ -152,7 +146,10 @@ cli_devices_print_json (GPtrArray *reports, gboolean tested)
     json_builder_begin_object (builder);
     td_json_add_string (builder, "id", entry->id);
     td_json_add_string (builder, "name", entry->name);
-    td_json_add_string (builder, "kind", kind_name (entry->kind));
+    td_json_add_string (builder, "kind",
+                        entry->kind == TD_DEVICE_GPU   ? "gpu"
+                        : entry->kind == TD_DEVICE_CPU ? "cpu"
+                                                       : "other");
     td_json_add_string (builder, "api", entry->api);
     td_json_add_boolean (builder, "available", entry->available);
     g_autofree char *reason = td_message_words (entry->reason, NULL);

@@ -11,7 +11,6 @@
 #include "compute/lab/lab-report.h"
 #include "compute/lab/lab-review.h"
 #include "compute/methods/methods.h"
-#include "compute/recipe/field.h"
 #include "dataset/number.h"
 #include "dataset/output.h"
 

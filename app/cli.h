@@ -31,7 +31,7 @@ typedef struct {
 
 /**
  * td_cli_parse:
- * @entries: the verb's own options, ended by { NULL }; the words that they take stay valid
+ * @entries: (nullable): the verb's own options, ended by { NULL }; their words stay valid
  * @group: (nullable) (transfer full): a shared group, such as the recipe's options
  * @operands: how many words the verb takes besides its options, exactly
  * @out: (array length=operands): the words; valid as long as argv

@@ -467,8 +467,7 @@ on_opened (GObject *source, GAsyncResult *result, gpointer user)
 static void
 stop_opening (TdWindow *self)
 {
-  if (self->opening)
-    g_cancellable_cancel (self->opening);
+  g_cancellable_cancel (self->opening);
   g_clear_object (&self->opening);
   g_clear_pointer (&self->volume, td_provenance_free);
   self->shows_job = FALSE;
@@ -737,12 +736,10 @@ window_load_recipe (gpointer user, const char *path)
 static void
 on_save_recipe (TdWindow *self)
 {
-  GtkFileChooser *chooser = td_choose_file (GTK_WIDGET (self), _ ("Save the Recipe"),
-                                            GTK_FILE_CHOOSER_ACTION_SAVE, window_save_recipe, self);
   g_autofree char *name
       = g_strdup_printf ("%s.recipe.json", td_session_facts (self->session)->title);
 
-  gtk_file_chooser_set_current_name (chooser, name);
+  td_choose_name (self, _ ("Save the Recipe"), name, window_save_recipe, self);
 }
 
 static void
@@ -1368,12 +1365,6 @@ on_toast_folder (AdwToast *toast, TdJobItem *item)
 }
 
 static void
-unref_item (gpointer item, GClosure *closure)
-{
-  g_object_unref (item);
-}
-
-static void
 on_job_ended (TdJobQueue *jobs, TdJobItem *item, TdWindow *self)
 {
   const TdJobState state = td_job_item_state (item);
@@ -1391,8 +1382,8 @@ on_job_ended (TdJobQueue *jobs, TdJobItem *item, TdWindow *self)
     AdwToast *toast = adw_toast_new (escaped);
     if (state == TD_JOB_DONE) {
       adw_toast_set_button_label (toast, _ ("Open Folder"));
-      g_signal_connect_data (toast, "button-clicked", G_CALLBACK (on_toast_folder),
-                             g_object_ref (item), unref_item, 0);
+      g_object_set_data_full (G_OBJECT (toast), "item", g_object_ref (item), g_object_unref);
+      g_signal_connect (toast, "button-clicked", G_CALLBACK (on_toast_folder), item);
     }
     td_toasts_show (self->toasts, toast);
   }
@@ -1788,15 +1779,12 @@ td_window_get_property (GObject *object, guint id, GValue *value, GParamSpec *pr
 
 TD_DISPOSE (TdWindow, td_window)
 {
-  if (self->opening)
-    g_cancellable_cancel (self->opening);
-  g_clear_object (&self->opening);
+  stop_opening (self);
   window_remember_recipe (self);
   g_clear_pointer (&self->statement, td_scan_statement_free);
   g_clear_pointer (&self->failure, g_free);
   g_clear_weak_pointer (&self->message);
   g_clear_weak_pointer (&self->recalled);
-  g_clear_pointer (&self->volume, td_provenance_free);
   g_clear_object (&self->asked);
   if (self->session)
     g_signal_handlers_disconnect_by_data (self->session, self);

@@ -170,10 +170,8 @@ td_advice_group_set_scan (TdAdviceGroup *self, TdEngine *engine, TdScan *scan)
 {
   td_latest_cancel (self->latest);
   g_clear_pointer (&self->list, g_ptr_array_unref);
-  g_clear_pointer (&self->engine, td_engine_unref);
-  g_clear_pointer (&self->scan, td_scan_unref);
-  self->engine = td_engine_ref (engine);
-  self->scan = scan ? td_scan_ref (scan) : NULL;
+  td_hold (engine, &self->engine, engine);
+  td_hold (scan, &self->scan, scan);
   self->looked_at = FALSE;
   self->ignored = 0;
   advice_group_update (self);

@@ -29,6 +29,7 @@ struct _TdAxisStrip {
   AdwBin parent_instance;
   GtkWidget *tiles, *buttons[N], *pictures[N], *labels[N];
   GtkLabel *heading;
+  GtkButton *finer;
   GtkSpinner *spinner;
   GtkDrawingArea *curve;
   TdLatest *latest;
@@ -292,26 +293,15 @@ td_axis_strip_set_centre (TdAxisStrip *self, double centre_px)
 }
 
 static void
-axis_strip_zoom (TdAxisStrip *self, double factor)
+axis_strip_on_zoom (GtkButton *button, TdAxisStrip *self)
 {
   if (!self->asked)
     return;
+  const double factor = button == self->finer ? 0.5 : 2;
   const double reach = MAX (factor * axis_strip_step (self->asked), FINEST_PX) * (N - 1) / 2;
   self->asked->span_px[0] = self->centre_px - reach;
   self->asked->span_px[1] = self->centre_px + reach;
   axis_strip_ask (self);
-}
-
-static void
-axis_strip_on_finer (GtkButton *button, TdAxisStrip *self)
-{
-  axis_strip_zoom (self, 0.5);
-}
-
-static void
-axis_strip_on_wider (GtkButton *button, TdAxisStrip *self)
-{
-  axis_strip_zoom (self, 2);
 }
 
 static void
@@ -342,8 +332,8 @@ td_axis_strip_class_init (TdAxisStripClass *class)
 {
   G_OBJECT_CLASS (class)->dispose = td_axis_strip_dispose;
   td_bind_template (class, TdAxisStrip, "/org/tomodesk/ui/axis-strip.ui", heading, spinner, curve,
-                    tiles);
-  td_bind_callbacks (class, axis_strip_on_finer, axis_strip_on_wider, axis_strip_on_close);
+                    tiles, finer);
+  td_bind_callbacks (class, axis_strip_on_zoom, axis_strip_on_close);
   td_signal_new (class, "taken", 1, G_TYPE_DOUBLE);
   td_signal_new (class, "closed", 0);
 }

@@ -70,13 +70,20 @@ batch_dialog_is_complete (TdBatchDialog *self)
          && (batch_dialog_watches (self) ? *from != '\0' : self->paths->len > 0);
 }
 
+/* NULL: nothing. */
+static void
+batch_dialog_say (TdBatchDialog *self, const char *words)
+{
+  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->problem), words ? words : "");
+  gtk_widget_set_visible (GTK_WIDGET (self->problem), words != NULL);
+}
+
 static void
 batch_dialog_say_problem (TdBatchDialog *self, const GError *error)
 {
   g_autofree char *words = error ? td_label_error (error) : NULL;
 
-  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->problem), words ? words : "");
-  gtk_widget_set_visible (GTK_WIDGET (self->problem), words != NULL);
+  batch_dialog_say (self, words);
 }
 
 /* ── What each scan takes, asked off the main thread ── */
@@ -454,13 +461,6 @@ batch_dialog_list (GTask *task, gpointer source, gpointer arrivals, GCancellable
     g_task_return_error (task, error);
 }
 
-static void
-batch_dialog_say (TdBatchDialog *self, const char *words)
-{
-  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->problem), words);
-  gtk_widget_set_visible (GTK_WIDGET (self->problem), TRUE);
-}
-
 /* All are looked at together, not each with those before it. */
 static void
 batch_dialog_on_listed (GObject *object, GAsyncResult *result, gpointer user)
@@ -487,8 +487,7 @@ batch_dialog_on_listed (GObject *object, GAsyncResult *result, gpointer user)
 static void
 batch_dialog_stop_listing (TdBatchDialog *self)
 {
-  if (self->listing)
-    g_cancellable_cancel (self->listing);
+  g_cancellable_cancel (self->listing);
   g_clear_object (&self->listing);
 }
 

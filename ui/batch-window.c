@@ -128,26 +128,17 @@ batch_scan_by_state (gconstpointer a, gconstpointer b, gpointer unused)
   return (int) one->state - (int) other->state;
 }
 
-/* What is not known comes last. */
-static int
-batch_scan_compare (double one, double other)
-{
-  if (isnan (one) || isnan (other))
-    return isnan (one) - isnan (other);
-  return (one > other) - (one < other);
-}
-
 static int
 batch_scan_by_axis (gconstpointer a, gconstpointer b, gpointer unused)
 {
-  return batch_scan_compare (((const TdBatchScan *) a)->row->centre_px,
+  return td_compare_numbers (((const TdBatchScan *) a)->row->centre_px,
                              ((const TdBatchScan *) b)->row->centre_px);
 }
 
 static int
 batch_scan_by_time (gconstpointer a, gconstpointer b, gpointer unused)
 {
-  return batch_scan_compare (((const TdBatchScan *) a)->row->seconds,
+  return td_compare_numbers (((const TdBatchScan *) a)->row->seconds,
                              ((const TdBatchScan *) b)->row->seconds);
 }
 
@@ -382,12 +373,9 @@ batch_window_on_path (gpointer user, const char *path)
 static void
 batch_window_on_save (GtkButton *button, TdBatchWindow *self)
 {
-  GtkFileChooser *chooser
-      = td_choose_file (GTK_WIDGET (self), _ ("Save the Table"), GTK_FILE_CHOOSER_ACTION_SAVE,
-                        batch_window_on_path, self);
   g_autofree char *name = g_strconcat (td_job_item_facts (self->item)->title, ".csv", NULL);
 
-  gtk_file_chooser_set_current_name (chooser, name);
+  td_choose_name (self, _ ("Save the Table"), name, batch_window_on_path, self);
 }
 
 /* ── Object ── */

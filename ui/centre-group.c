@@ -22,6 +22,7 @@
 struct _TdCentreGroup {
   TdRecipeGroup parent_instance;
   GtkSpinButton *spin;
+  GtkButton *down;
   GtkAdjustment *adjustment, *slider_adjustment;
   GtkScale *slider;
   char *slider_tip; /* while it can be moved */
@@ -65,22 +66,22 @@ td_centre_group_drag (TdCentreGroup *self, double centre_px, double tilt_deg, gu
   td_recipe_group_commit (TD_RECIPE_GROUP (self), key);
 }
 
-static void
-set_centre (TdCentreGroup *self, double centre)
+void
+td_centre_group_move (TdCentreGroup *self, double centre_px)
 {
-  td_centre_group_drag (self, centre, NAN, 0);
+  td_centre_group_drag (self, centre_px, NAN, 0);
 }
 
 static void
 on_spin_changed (GtkSpinButton *spin, TdCentreGroup *self)
 {
-  set_centre (self, gtk_spin_button_get_value (spin));
+  td_centre_group_move (self, gtk_spin_button_get_value (spin));
 }
 
 static void
 on_slider_changed (GtkRange *range, TdCentreGroup *self)
 {
-  set_centre (self, round (gtk_range_get_value (range) * 100) / 100);
+  td_centre_group_move (self, round (gtk_range_get_value (range) * 100) / 100);
 }
 
 double
@@ -102,22 +103,10 @@ td_centre_group_nudge (TdCentreGroup *self, double by_px)
     gtk_spin_button_set_value (self->spin, gtk_spin_button_get_value (self->spin) + by_px);
 }
 
-void
-td_centre_group_move (TdCentreGroup *self, double centre_px)
-{
-  set_centre (self, centre_px);
-}
-
 static void
-on_coarse_down (GtkButton *button, TdCentreGroup *self)
+centre_group_on_nudge (GtkButton *button, TdCentreGroup *self)
 {
-  td_centre_group_nudge (self, -0.5);
-}
-
-static void
-on_coarse_up (GtkButton *button, TdCentreGroup *self)
-{
-  td_centre_group_nudge (self, 0.5);
+  td_centre_group_nudge (self, button == self->down ? -0.5 : 0.5);
 }
 
 static void
@@ -126,7 +115,7 @@ centre_group_on_reset (GtkButton *button, TdCentreGroup *self)
   TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
 
   if (centre_group_applies (self, NULL)) {
-    set_centre (self, self->middle);
+    td_centre_group_move (self, self->middle);
   } else if (recipe && isfinite (recipe->centre_px)) {
     recipe->centre_px = NAN; /* that of another scan's recipe */
     td_recipe_group_commit (TD_RECIPE_GROUP (self), NULL);
@@ -277,10 +266,8 @@ void
 td_centre_group_set_scan (TdCentreGroup *self, TdEngine *engine, TdScan *scan)
 {
   td_latest_cancel (self->finder);
-  g_clear_pointer (&self->engine, td_engine_unref);
-  g_clear_pointer (&self->scan, td_scan_unref);
-  self->engine = td_engine_ref (engine);
-  self->scan = scan ? td_scan_ref (scan) : NULL;
+  td_hold (engine, &self->engine, engine);
+  td_hold (scan, &self->scan, scan);
   td_axis_answer_set_result (self->answer, NULL, 0);
   centre_group_show_state (self, NULL);
   const gboolean parallel = scan && td_scan_facts (scan)->geometry.beam == TD_BEAM_PARALLEL;
@@ -375,12 +362,11 @@ td_centre_group_class_init (TdCentreGroupClass *class)
   G_OBJECT_CLASS (class)->dispose = td_centre_group_dispose;
   TD_RECIPE_GROUP_CLASS (class)->show = td_centre_group_show;
   td_bind_template (class, TdCentreGroup, "/org/tomodesk/ui/centre-group.ui", spin, adjustment,
-                    slider_adjustment, slider, tilt);
+                    slider_adjustment, slider, tilt, down, trials, find, reset, searching,
+                    search_label, search_bar, found, answer, failed);
   td_signal_new (class, "trials-wanted", 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
-  td_bind_children (class, TdCentreGroup, trials, find, reset, searching, search_label, search_bar,
-                    found, answer, failed);
   td_bind_callbacks (class, td_centre_group_find, centre_group_on_cancel, centre_group_take,
-                     centre_group_on_reset, on_coarse_down, on_coarse_up, on_spin_changed,
+                     centre_group_on_reset, centre_group_on_nudge, on_spin_changed,
                      on_slider_changed);
 }
 

@@ -10,6 +10,7 @@
 #include "labels.h"
 #include "method-choices.h"
 #include "scan-question.h"
+#include "ui.h"
 
 struct TdChoiceCheck {
   TdEngine *engine;
@@ -106,8 +107,7 @@ td_choice_check_request (TdChoiceCheck *self, TdScan *scan, const TdRecipe *reci
   one.row_end = one.row_first + 1;
   if (scan == self->scan && td_recipe_equal (&one, &self->recipe))
     return;
-  g_clear_pointer (&self->scan, td_scan_unref);
-  self->scan = td_scan_ref (scan);
+  td_hold (scan, &self->scan, scan);
   self->recipe = one;
   td_latest_request (self->latest, td_scan_question_new (self->engine, scan, &one));
 }

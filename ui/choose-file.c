@@ -59,6 +59,17 @@ td_choose_files (GtkWidget *parent, const char *title, GtkFileChooserAction acti
   return chooser;
 }
 
+GtkFileChooser *
+td_choose_name (gpointer parent, const char *title, const char *name, TdFileChosen chosen,
+                gpointer user)
+{
+  GtkFileChooser *chooser
+      = td_choose_file (parent, title, GTK_FILE_CHOOSER_ACTION_SAVE, chosen, user);
+
+  gtk_file_chooser_set_current_name (chooser, name);
+  return chooser;
+}
+
 void
 td_choose_file_add_filter (GtkFileChooser *chooser, const char *name, const char *const *patterns)
 {

@@ -14,6 +14,9 @@ GtkFileChooser *td_choose_file (GtkWidget *parent, const char *title, GtkFileCho
 /* The same of several: @chosen is called for each. */
 GtkFileChooser *td_choose_files (GtkWidget *parent, const char *title, GtkFileChooserAction action,
                                  TdFileChosen chosen, gpointer user);
+/* The same of a file to be written, of which @name is what the person may leave as it is. */
+GtkFileChooser *td_choose_name (gpointer parent, const char *title, const char *name,
+                                TdFileChosen chosen, gpointer user);
 /* @patterns: "*.tif", …, in letters of any case, NULL-terminated; NULL: every file. */
 void td_choose_file_add_filter (GtkFileChooser *chooser, const char *name,
                                 const char *const *patterns);

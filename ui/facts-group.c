@@ -52,12 +52,6 @@ pixel_text (const TdGeometry *geometry)
                           geometry->pixel_height_mm);
 }
 
-static const char *
-beam_text (TdBeam beam)
-{
-  return beam == TD_BEAM_CONE ? _ ("Cone") : beam == TD_BEAM_FAN ? _ ("Fan") : _ ("Parallel");
-}
-
 static void
 add_optional_facts (TdFactsGroup *self, const TdScanFacts *facts)
 {
@@ -163,7 +157,11 @@ td_facts_group_show (TdFactsGroup *self, const TdScanFacts *facts)
   gtk_widget_set_tooltip_text (GTK_WIDGET (self->facts), facts->path);
   add_fact (self, _ ("Format"),
             g_strdup_printf ("%s, %s", _ (facts->format), td_sample_name (facts->sample_type)));
-  add_fact (self, _ ("Beam"), g_strdup (beam_text (facts->geometry.beam)));
+  const TdBeam beam = facts->geometry.beam;
+  add_fact (self, _ ("Beam"),
+            g_strdup (beam == TD_BEAM_CONE  ? _ ("Cone")
+                      : beam == TD_BEAM_FAN ? _ ("Fan")
+                                            : _ ("Parallel")));
   add_fact (self, _ ("Angles"),
             g_strdup_printf (_ ("%.2f° … %.2f°"), td_degrees (facts->angles_rad[0]),
                              td_degrees (facts->angles_rad[facts->n_views - 1])));

@@ -25,9 +25,12 @@ file_row_take (gpointer user, const char *path)
 }
 
 static void
-file_row_choose (TdFileRow *self, GtkFileChooserAction action)
+file_row_on_choose (GtkWidget *button, TdFileRow *self)
 {
   const char *title = adw_preferences_row_get_title (ADW_PREFERENCES_ROW (self));
+  const GtkFileChooserAction action = button == self->choose
+                                          ? GTK_FILE_CHOOSER_ACTION_OPEN
+                                          : GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER;
   GtkFileChooser *chooser = td_choose_file (GTK_WIDGET (self), title, action, file_row_take, self);
 
   if (self->patterns && action == GTK_FILE_CHOOSER_ACTION_OPEN) {
@@ -38,18 +41,6 @@ file_row_choose (TdFileRow *self, GtkFileChooserAction action)
     g_autoptr (GFile) file = g_file_new_for_path (self->path);
     gtk_file_chooser_set_file (chooser, file, NULL);
   }
-}
-
-static void
-file_row_on_choose (GtkButton *button, TdFileRow *self)
-{
-  file_row_choose (self, GTK_FILE_CHOOSER_ACTION_OPEN);
-}
-
-static void
-on_choose_folder (GtkButton *button, TdFileRow *self)
-{
-  file_row_choose (self, GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER);
 }
 
 static void
@@ -169,7 +160,7 @@ td_file_row_allow_folders (TdFileRow *self)
   g_autofree char *label = g_strdup_printf (
       _ ("Choose a folder: %s"), adw_preferences_row_get_title (ADW_PREFERENCES_ROW (self)));
   GtkWidget *button = file_row_add_button (self, "folder-symbolic", _ ("Choose a folder"),
-                                           G_CALLBACK (on_choose_folder));
+                                           G_CALLBACK (file_row_on_choose));
 
   gtk_button_set_icon_name (GTK_BUTTON (self->choose), "text-x-generic-symbolic");
   td_set_spoken_name (button, label);

@@ -13,9 +13,10 @@
 
 struct _TdGeometryView {
   AdwBin parent_instance;
-  GtkBox *facts;
+  GtkBox *column, *facts;
   GtkLabel *problem;
   GtkWidget *heading;
+  GtkButton *side, *top;
   TdSpaceView *space;
   GtkAdjustment *view_adjustment;
   TdScan *scan;
@@ -164,21 +165,10 @@ geometry_view_on_view_changed (GtkAdjustment *adjustment, TdGeometryView *self)
 }
 
 static void
-on_front (GtkButton *button, TdGeometryView *self)
+geometry_view_on_look (GtkButton *button, TdGeometryView *self)
 {
-  td_space_view_look_from (self->space, 0, 0);
-}
-
-static void
-on_side (GtkButton *button, TdGeometryView *self)
-{
-  td_space_view_look_from (self->space, 90, 0);
-}
-
-static void
-on_top (GtkButton *button, TdGeometryView *self)
-{
-  td_space_view_look_from (self->space, 0, 90);
+  td_space_view_look_from (self->space, button == self->side ? 90 : 0,
+                           button == self->top ? 90 : 0);
 }
 
 /* ── Widget ── */
@@ -194,9 +184,9 @@ td_geometry_view_class_init (TdGeometryViewClass *class)
 {
   g_type_ensure (TD_TYPE_SPACE_VIEW);
   G_OBJECT_CLASS (class)->dispose = td_geometry_view_dispose;
-  td_bind_template (class, TdGeometryView, "/org/tomodesk/ui/geometry-view.ui", heading, facts,
-                    problem, space, view_adjustment);
-  td_bind_callbacks (class, geometry_view_on_view_changed, on_front, on_side, on_top,
+  td_bind_template (class, TdGeometryView, "/org/tomodesk/ui/geometry-view.ui", column, heading,
+                    facts, problem, space, view_adjustment);
+  td_bind_callbacks (class, geometry_view_on_view_changed, geometry_view_on_look,
                      td_space_view_reset);
 }
 
@@ -204,5 +194,7 @@ static void
 td_geometry_view_init (TdGeometryView *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
+  gtk_box_append (self->column,
+                  td_footer_new (_ ("View"), self->view_adjustment, _ ("View"), _ ("View number")));
   td_wrap (self->heading, 4);
 }

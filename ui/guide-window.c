@@ -282,10 +282,8 @@ guide_add_pages (TdGuideWindow *self)
     g_autofree char *markdown = guide_read (pages[i]);
     g_autofree char *title
         = markdown ? g_strndup (markdown, strcspn (markdown, "\n")) : g_strdup (pages[i]);
-    GtkWidget *label = td_label_new (title + strspn (title, "# "), NULL);
+    GtkWidget *label = td_label_new (title + strspn (title, "# "), "guide-page");
     gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-    gtk_widget_set_margin_top (label, 6);
-    gtk_widget_set_margin_bottom (label, 6);
     gtk_list_box_append (self->list, label);
   }
 }

@@ -243,8 +243,7 @@ td_histogram_set_image (TdHistogram *self, TdImage *image)
 {
   if (image == self->image)
     return;
-  g_clear_pointer (&self->image, td_image_unref);
-  self->image = image ? td_image_ref (image) : NULL;
+  td_hold (image, &self->image, image);
   histogram_update_ends (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }

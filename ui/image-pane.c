@@ -228,11 +228,9 @@ on_save (GSimpleAction *action, GVariant *parameter, gpointer user)
   g_autofree char *name = g_strconcat (title, coarse ? _ (" reduced") : "", ".png", NULL);
   g_object_set_data_full (G_OBJECT (self), "picture-wanted", wanted, wanted_free);
   GtkFileChooser *chooser
-      = td_choose_file (GTK_WIDGET (self), _ ("Save the Picture"), GTK_FILE_CHOOSER_ACTION_SAVE,
-                        image_pane_on_chosen, self);
+      = td_choose_name (self, _ ("Save the Picture"), name, image_pane_on_chosen, self);
   td_choose_file_add_filter (chooser, _ ("PNG: as it looks"), png);
   td_choose_file_add_filter (chooser, _ ("TIFF: the values (.tif)"), tiff);
-  gtk_file_chooser_set_current_name (chooser, name);
 }
 
 static void

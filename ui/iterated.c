@@ -8,6 +8,7 @@
 #include "compute/device/host.h"
 #include "compute/engine/job.h"
 #include "compute/engine/preview.h"
+#include "preview.h"
 #include "scan-question.h"
 
 /* Pixels times views of a pass. A processor, whose vectors take rows of which there is one, does so
@@ -131,14 +132,10 @@ td_iterated_new (TdLatestShow show, gpointer user)
 const char *
 td_iterated_why_not (const TdScan *scan, const TdRecipe *recipe)
 {
-  const gboolean whole = recipe->crop[2] == 0
-                         && MAX (recipe->bin[0] * recipe->bin[1] * recipe->bin_views, 1) == 1
-                         && recipe->view_first == 0 && recipe->view_end == 0;
-
   if (td_scan_facts (scan)->geometry.beam != TD_BEAM_PARALLEL)
     return _ ("Filtered slice: only the job iterates. For a cone beam, one slice takes as long as "
               "the volume");
-  if (!whole)
+  if (!td_preview_is_whole (recipe) || recipe->view_first != 0 || recipe->view_end != 0)
     return _ (
         "Filtered slice: only the job iterates. The preview iterates on the whole row, and the "
         "recipe takes a part of the scan or bins it");

@@ -70,24 +70,12 @@ lab_blind_show_score (TdLabBlind *self)
 }
 
 static void
-lab_blind_answer (TdLabBlind *self, gboolean b)
+lab_blind_on_answer (GtkButton *button, TdLabBlind *self)
 {
-  td_lab_abx_answer (&self->abx, b);
+  td_lab_abx_answer (&self->abx, button == self->is_b);
   lab_blind_show_score (self);
   gtk_toggle_button_set_active (self->show_x, TRUE);
   lab_blind_show (self);
-}
-
-static void
-lab_blind_on_is_a (GtkButton *button, TdLabBlind *self)
-{
-  lab_blind_answer (self, FALSE);
-}
-
-static void
-lab_blind_on_is_b (GtkButton *button, TdLabBlind *self)
-{
-  lab_blind_answer (self, TRUE);
 }
 
 static void
@@ -149,8 +137,7 @@ td_lab_blind_class_init (TdLabBlindClass *class)
 {
   td_bind_template (class, TdLabBlind, "/org/tomodesk/ui/lab-blind.ui", test, words, score, show_a,
                     show_b, show_x, is_a, is_b, begin);
-  td_bind_callbacks (class, lab_blind_on_show, lab_blind_on_is_a, lab_blind_on_is_b,
-                     lab_blind_on_begin);
+  td_bind_callbacks (class, lab_blind_on_show, lab_blind_on_answer, lab_blind_on_begin);
   td_signal_new (class, "begin-requested", 0);
   td_signal_new (class, "shown", 1, G_TYPE_INT);
 }

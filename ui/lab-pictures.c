@@ -650,13 +650,6 @@ lab_pictures_place_soon (TdLabPictures *self)
     self->placing = g_idle_add (lab_pictures_place_later, self);
 }
 
-/* Told while sizes are given out, when nothing may be moved. */
-static void
-lab_pictures_on_room (GtkAdjustment *along, GParamSpec *property, TdLabPictures *self)
-{
-  lab_pictures_place_soon (self);
-}
-
 static void
 lab_pictures_make_panes (TdLabPictures *self, guint n)
 {
@@ -752,10 +745,9 @@ td_lab_pictures_set (TdLabPictures *self, guint slot, TdImage *image, const TdLa
   if (image && image == at->image)
     return;
   at->absent = slot == self->n && !image && !outcome;
-  g_clear_pointer (&at->image, td_image_unref);
+  td_hold (image, &at->image, image);
   g_clear_pointer (&at->problem, g_free);
   if (image) {
-    at->image = td_image_ref (image);
     lab_pictures_take_units (self, image, outcome);
     if (self->range[1] <= self->range[0] || (slot == 0 && !self->range_chosen))
       td_image_range (image, 0.005, &self->range[0], &self->range[1]);
@@ -897,10 +889,11 @@ td_lab_pictures_init (TdLabPictures *self)
   self->differences
       = td_latest_new (lab_pictures_subtract, lab_pictures_pair_free, lab_pictures_on_subtracted,
                        (GDestroyNotify) td_image_unref, self);
-  g_signal_connect (gtk_scrolled_window_get_hadjustment (GTK_SCROLLED_WINDOW (self->panes)),
-                    "notify::page-size", G_CALLBACK (lab_pictures_on_room), self);
-  g_signal_connect (gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (self->panes)),
-                    "notify::page-size", G_CALLBACK (lab_pictures_on_room), self);
+  /* Told while sizes are given out, when nothing may be moved. */
+  g_signal_connect_swapped (gtk_scrolled_window_get_hadjustment (GTK_SCROLLED_WINDOW (self->panes)),
+                            "notify::page-size", G_CALLBACK (lab_pictures_place_soon), self);
+  g_signal_connect_swapped (gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (self->panes)),
+                            "notify::page-size", G_CALLBACK (lab_pictures_place_soon), self);
   lab_pictures_join (self, self->big);
   td_image_pane_set_range (self->big, 0, 1);
   gtk_drawing_area_set_draw_func (self->line_area, lab_pictures_draw_line, self, NULL);

@@ -7,31 +7,8 @@
 #include "compute/lab/lab-plot.h"
 #include "labels.h"
 #include "method-choices.h"
+#include "quantity.h"
 #include "ui.h"
-
-/* ── A row ── */
-
-#define TD_TYPE_LAB_ROW (td_lab_row_get_type ())
-G_DECLARE_FINAL_TYPE (TdLabRow, td_lab_row, TD, LAB_ROW, GObject)
-
-struct _TdLabRow {
-  GObject parent_instance;
-  guint index;
-};
-
-G_DEFINE_FINAL_TYPE (TdLabRow, td_lab_row, G_TYPE_OBJECT)
-
-static void
-td_lab_row_class_init (TdLabRowClass *class)
-{
-}
-
-static void
-td_lab_row_init (TdLabRow *self)
-{
-}
-
-/* ── The table ── */
 
 struct _TdLabTable {
   AdwBin parent_instance;
@@ -119,12 +96,19 @@ lab_table_value (const Column *column, const TdLabResult *result, guint index)
 
 /* ── Cells ── */
 
+/* A row is an object that knows the number of its variant, and no more. */
+static guint
+lab_table_index (gconstpointer row)
+{
+  return GPOINTER_TO_UINT (g_object_get_data ((gpointer) row, "index"));
+}
+
 static void
 lab_table_bind_value (GtkSignalListItemFactory *factory, GtkListItem *item, const Column *column)
 {
   TdLabTable *self = g_object_get_data (G_OBJECT (factory), "table");
-  TdLabRow *row = gtk_list_item_get_item (item);
-  const double value = lab_table_value (column, self->result, row->index);
+  const double value
+      = lab_table_value (column, self->result, lab_table_index (gtk_list_item_get_item (item)));
   char text[G_ASCII_DTOSTR_BUF_SIZE];
 
   gtk_label_set_text (GTK_LABEL (gtk_list_item_get_child (item)),
@@ -210,19 +194,19 @@ lab_table_setup_name (GtkSignalListItemFactory *factory, GtkListItem *item, gpoi
 static void
 lab_table_bind_name (GtkSignalListItemFactory *factory, GtkListItem *item, TdLabTable *self)
 {
-  TdLabRow *row = gtk_list_item_get_item (item);
+  const guint index = lab_table_index (gtk_list_item_get_item (item));
   GtkWidget *button = gtk_widget_get_first_child (gtk_list_item_get_child (item));
   GtkWidget *texts = gtk_widget_get_next_sibling (button);
   GtkLabel *name = GTK_LABEL (gtk_widget_get_first_child (texts));
   GtkLabel *used = GTK_LABEL (gtk_widget_get_last_child (texts));
-  const TdLabVariant *variant = self->lab->variants->pdata[row->index];
-  const TdLabOutcome *o = self->result ? self->result->outcomes[row->index] : NULL;
-  g_autoptr (GMenu) menu = lab_table_menu (row->index, variant->held);
+  const TdLabVariant *variant = self->lab->variants->pdata[index];
+  const TdLabOutcome *o = self->result ? self->result->outcomes[index] : NULL;
+  g_autoptr (GMenu) menu = lab_table_menu (index, variant->held);
   g_autofree char *escaped = g_markup_escape_text (variant->name, -1);
   g_autofree char *markup = g_strdup_printf ("<span color=\"#%06x\">■</span> %u  %s%s",
-                                             td_lab_plot_colour ((int) row->index), row->index + 1,
-                                             escaped, variant->held ? _ (" (held)") : "");
-  g_autofree char *words = lab_table_used (self, row->index);
+                                             td_lab_plot_colour ((int) index), index + 1, escaped,
+                                             variant->held ? _ (" (held)") : "");
+  g_autofree char *words = lab_table_used (self, index);
   g_autofree char *tip = g_strdup_printf ("%s\n%s", variant->options, words);
 
   gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (button), G_MENU_MODEL (menu));
@@ -244,20 +228,15 @@ lab_table_compare (gconstpointer a, gconstpointer b, gpointer user)
 {
   const Order *order = user;
   const TdLabResult *result = order->table->result;
-  const double x = lab_table_value (order->column, result, TD_LAB_ROW ((gpointer) a)->index);
-  const double y = lab_table_value (order->column, result, TD_LAB_ROW ((gpointer) b)->index);
 
-  if (isnan (x) || isnan (y))
-    return isnan (x) ? isnan (y) ? GTK_ORDERING_EQUAL : GTK_ORDERING_LARGER : GTK_ORDERING_SMALLER;
-  return x < y ? GTK_ORDERING_SMALLER : x > y ? GTK_ORDERING_LARGER : GTK_ORDERING_EQUAL;
+  return td_compare_numbers (lab_table_value (order->column, result, lab_table_index (a)),
+                             lab_table_value (order->column, result, lab_table_index (b)));
 }
 
 static int
 lab_table_compare_names (gconstpointer a, gconstpointer b, gpointer user)
 {
-  const guint x = TD_LAB_ROW ((gpointer) a)->index, y = TD_LAB_ROW ((gpointer) b)->index;
-
-  return x < y ? GTK_ORDERING_SMALLER : x > y ? GTK_ORDERING_LARGER : GTK_ORDERING_EQUAL;
+  return (int) lab_table_index (a) - (int) lab_table_index (b);
 }
 
 static void
@@ -317,9 +296,8 @@ td_lab_table_show (TdLabTable *self, const TdLab *lab, const TdLabResult *result
   /* New rows are bound anew, and sorted by what is known now. */
   g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func (g_object_unref);
   for (guint i = 0; i < n; i++) {
-    TdLabRow *row = g_object_new (TD_TYPE_LAB_ROW, NULL);
-    row->index = i;
-    g_ptr_array_add (rows, row);
+    g_ptr_array_add (rows, g_object_new (G_TYPE_OBJECT, NULL));
+    g_object_set_data (rows->pdata[i], "index", GUINT_TO_POINTER (i));
   }
   g_list_store_splice (self->rows, 0, g_list_model_get_n_items (G_LIST_MODEL (self->rows)),
                        rows->pdata, n);
@@ -339,7 +317,7 @@ td_lab_table_class_init (TdLabTableClass *class)
 static void
 td_lab_table_init (TdLabTable *self)
 {
-  self->rows = g_list_store_new (TD_TYPE_LAB_ROW);
+  self->rows = g_list_store_new (G_TYPE_OBJECT);
   self->view = GTK_COLUMN_VIEW (gtk_column_view_new (NULL));
   td_set_spoken_name (self->view, _ ("Variants"));
   lab_table_add_name (self);

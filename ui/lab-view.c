@@ -512,12 +512,6 @@ lab_view_on_stop (TdLabView *self)
 }
 
 static void
-lab_view_on_go_on (gpointer user)
-{
-  lab_view_request (user);
-}
-
-static void
 lab_view_on_line_drawn (TdLabPictures *pictures, double x0, double y0, double x1, double y1,
                         TdLabView *self)
 {
@@ -703,10 +697,7 @@ lab_view_save (TdLabView *self, Save what)
     return;
   }
   g_object_set_data (G_OBJECT (self), "save", GUINT_TO_POINTER (what));
-  GtkFileChooser *chooser
-      = td_choose_file (GTK_WIDGET (self), _ ("Export from the Lab"), GTK_FILE_CHOOSER_ACTION_SAVE,
-                        lab_view_on_save_chosen, self);
-  gtk_file_chooser_set_current_name (chooser, names[what]);
+  td_choose_name (self, _ ("Export from the Lab"), names[what], lab_view_on_save_chosen, self);
 }
 
 static void
@@ -836,8 +827,7 @@ void
 td_lab_view_set_scan (TdLabView *self, TdScan *scan)
 {
   td_latest_cancel (self->work);
-  g_clear_pointer (&self->scan, td_scan_unref);
-  self->scan = scan ? td_scan_ref (scan) : NULL;
+  td_hold (scan, &self->scan, scan);
   self->has_base = FALSE;
   self->lab->has_line = FALSE;
   for (guint i = 0; i < self->lab->variants->len; i++)
@@ -945,7 +935,7 @@ td_lab_view_init (TdLabView *self)
     { "preset-parallel", G_CALLBACK (lab_view_on_preset), "s" },
     { "budget", G_CALLBACK (lab_view_on_budget) },
     { "stop", G_CALLBACK (lab_view_on_stop) },
-    { "go-on", G_CALLBACK (lab_view_on_go_on) },
+    { "go-on", G_CALLBACK (lab_view_request) },
     { "load", G_CALLBACK (lab_view_on_load) },
     { "save-png", G_CALLBACK (lab_view_on_save) },
     { "save-svg", G_CALLBACK (lab_view_on_save) },

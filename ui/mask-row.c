@@ -6,6 +6,7 @@
 #include "dataset/scan-mask.h"
 #include "labels.h"
 #include "latest.h"
+#include "ui.h"
 
 struct TdMaskRow {
   TdFileRow *row;
@@ -101,8 +102,7 @@ void
 td_mask_row_set_scan (TdMaskRow *row, TdScan *scan)
 {
   td_latest_cancel (row->looking);
-  g_clear_pointer (&row->scan, td_scan_unref);
-  row->scan = scan ? td_scan_ref (scan) : NULL;
+  td_hold (scan, &row->scan, scan);
 }
 
 void

@@ -84,11 +84,13 @@ static TdMovie
 movie_dialog_movie (TdMovieDialog *self)
 {
   const guint axis = adw_combo_row_get_selected (self->through);
+  const guint size = adw_combo_row_get_selected (self->size);
 
   return (TdMovie) { .axis = (TdVolumeAxis) axis,
                      .first = (guint) td_number_row_get_value (self->first),
                      .last = (guint) td_number_row_get_value (self->last),
-                     .shrink = 1u << adw_combo_row_get_selected (self->size),
+                     /* A list that is not filled yet has nothing selected. */
+                     .shrink = size == GTK_INVALID_LIST_POSITION ? 1 : 1u << size,
                      .rate = td_number_row_get_value (self->rate),
                      .style = self->styles[axis],
                      .scale_bar = gtk_switch_get_active (self->scale_bar) };
@@ -234,10 +236,8 @@ movie_dialog_choose (TdMovieDialog *self)
     *dot = '\0';
   g_autofree char *name = g_strconcat (base, ".avi", NULL);
   GtkFileChooser *chooser
-      = td_choose_file (GTK_WIDGET (self), _ ("Save a Movie"), GTK_FILE_CHOOSER_ACTION_SAVE,
-                        (TdFileChosen) td_movie_dialog_save, self);
+      = td_choose_name (self, _ ("Save a Movie"), name, (TdFileChosen) td_movie_dialog_save, self);
   td_choose_file_add_filter (chooser, _ ("AVI: a movie"), avi);
-  gtk_file_chooser_set_current_name (chooser, name);
 }
 
 /* ── Window ── */

@@ -115,3 +115,9 @@ td_number_row_get_value (TdNumberRow *self)
 {
   return gtk_spin_button_get_value (self->spin);
 }
+
+void
+td_number_row_bind (TdNumberRow *self, GSettings *settings, const char *key)
+{
+  g_settings_bind (settings, key, self->spin, "value", G_SETTINGS_BIND_DEFAULT);
+}

@@ -16,6 +16,8 @@ void td_number_row_set_range (TdNumberRow *self, double minimum, double maximum)
 void td_number_row_set_steps (TdNumberRow *self, double step, double page, guint digits);
 void td_number_row_set_value (TdNumberRow *self, double value);
 double td_number_row_get_value (TdNumberRow *self);
+/* The row shows a number of the settings, and sets it. */
+void td_number_row_bind (TdNumberRow *self, GSettings *settings, const char *key);
 
 /* Lets a number be typed or pasted with a point or a comma, whatever the locale writes: "190.75"
    must not become 19075. What is no number leaves the value as it was. */

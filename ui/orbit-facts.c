@@ -98,14 +98,6 @@ orbit_facts_turn_text (const TdOrbit *orbit)
   }
 }
 
-static const char *
-direction_text (int direction)
-{
-  return direction > 0   ? _ ("source anticlockwise, seen from above the sample")
-         : direction < 0 ? _ ("source clockwise, seen from above the sample")
-                         : _ ("not told by the order of the views");
-}
-
 /* Of a matrix a view the sources themselves tell, whatever a list of angles says. */
 static int
 orbit_facts_direction_of (const TdOrbit *orbit)
@@ -148,9 +140,14 @@ orbit_facts_add_turn (GArray *facts, const TdOrbit *orbit)
                    g_strdup_printf (_ ("%u from %.2f° to %.2f°"), orbit->n_views,
                                     td_degrees (first), td_degrees (last)));
   orbit_facts_add (facts, _ ("Turn"), g_strdup (orbit_facts_turn_text (orbit)));
-  if (orbit->n_views > 1)
+  if (orbit->n_views > 1) {
+    const int direction = orbit_facts_direction_of (orbit);
     orbit_facts_add (facts, _ ("Direction"),
-                     g_strdup (direction_text (orbit_facts_direction_of (orbit))));
+                     g_strdup (direction > 0
+                                   ? _ ("source anticlockwise, seen from above the sample")
+                               : direction < 0 ? _ ("source clockwise, seen from above the sample")
+                                               : _ ("not told by the order of the views")));
+  }
 }
 
 /* ── The detector ── */

@@ -126,13 +126,6 @@ detector_corners (const TdOrbit *orbit, guint view, double corners[4][3])
   td_orbit_pixel (orbit, view, -0.5, bottom, corners[3]);
 }
 
-static void
-add_outline (TdSpace *space, const double corners[4][3], TdInk ink)
-{
-  for (guint i = 0; i < 4; i++)
-    td_space_line (space, corners[i], corners[(i + 1) % 4], ink, 1.5);
-}
-
 /* Where the axis falls on the detector, as far as the volume goes: off the middle, or sloped, at a
    glance. */
 static void
@@ -157,7 +150,8 @@ orbit_space_add_detector (TdSpace *space, const TdOrbit *orbit, guint view)
 
   detector_corners (orbit, view, corners);
   td_space_quad (space, corners, detector_face);
-  add_outline (space, corners, detector_ink);
+  for (guint i = 0; i < 4; i++)
+    td_space_line (space, corners[i], corners[(i + 1) % 4], detector_ink, 1.5);
   td_orbit_pixel (orbit, view, 0, rows / 2, cross[0]);
   td_orbit_pixel (orbit, view, columns, rows / 2, cross[1]);
   td_orbit_pixel (orbit, view, columns / 2, 0, cross[2]);

@@ -39,21 +39,6 @@ on_device_picked (TdDeviceRow *row, const char *id, TdPreferencesWindow *self)
 }
 
 static void
-preferences_window_on_memory_changed (TdNumberRow *row, double gib, TdPreferencesWindow *self)
-{
-  if (self->settings)
-    g_settings_set_double (self->settings, "memory-limit-gib", gib);
-}
-
-static void
-preferences_window_on_device_memory_changed (TdNumberRow *row, double gib,
-                                             TdPreferencesWindow *self)
-{
-  if (self->settings)
-    g_settings_set_double (self->settings, "device-memory-limit-gib", gib);
-}
-
-static void
 show_settings (TdPreferencesWindow *self, GSettings *settings)
 {
   g_autofree char *colours = g_settings_get_string (settings, "colour-map");
@@ -64,9 +49,8 @@ show_settings (TdPreferencesWindow *self, GSettings *settings)
   adw_combo_row_set_selected (self->theme, (guint) g_settings_get_enum (settings, "theme"));
   adw_combo_row_set_selected (self->colours, map);
   td_device_row_select (self->device, device);
-  td_number_row_set_value (self->memory, g_settings_get_double (settings, "memory-limit-gib"));
-  td_number_row_set_value (self->device_memory,
-                           g_settings_get_double (settings, "device-memory-limit-gib"));
+  td_number_row_bind (self->memory, settings, "memory-limit-gib");
+  td_number_row_bind (self->device_memory, settings, "device-memory-limit-gib");
 }
 
 TD_FINALIZE (TdPreferencesWindow, td_preferences_window)
@@ -81,9 +65,7 @@ td_preferences_window_class_init (TdPreferencesWindowClass *class)
   G_OBJECT_CLASS (class)->finalize = td_preferences_window_finalize;
   td_bind_template (class, TdPreferencesWindow, "/org/tomodesk/ui/preferences-window.ui", theme,
                     colours, device, memory, device_memory);
-  td_bind_callbacks (class, on_theme_selected, on_colours_selected, on_device_picked,
-                     preferences_window_on_memory_changed,
-                     preferences_window_on_device_memory_changed);
+  td_bind_callbacks (class, on_theme_selected, on_colours_selected, on_device_picked);
 }
 
 static void

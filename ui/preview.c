@@ -8,6 +8,7 @@
 #include "compute/engine/job.h"
 #include "compute/engine/preview.h"
 #include "latest.h"
+#include "ui.h"
 
 #define COARSE_FIRST_ABOVE_S 0.1
 
@@ -186,10 +187,8 @@ coarse_scan (const Request *request, guint factor, GCancellable *cancellable)
     return NULL;
   g_mutex_lock (&memory->lock);
   if (memory->scan == request->scan) {
-    g_clear_pointer (&memory->coarse, td_scan_unref);
-    g_clear_pointer (&memory->coarse_of, td_scan_unref);
-    memory->coarse = td_scan_ref (coarse);
-    memory->coarse_of = td_scan_ref (masked);
+    td_hold (scan, &memory->coarse, coarse);
+    td_hold (scan, &memory->coarse_of, masked);
     memory->coarse_row = request->row;
   }
   g_mutex_unlock (&memory->lock);
@@ -213,6 +212,13 @@ post_coarse (const Request *request, guint factor, TdLatestRun *run, GCancellabl
     td_latest_post (run, picture_new (result, NULL), TRUE);
 }
 
+gboolean
+td_preview_is_whole (const TdRecipe *recipe)
+{
+  return recipe->crop[2] == 0
+         && MAX (recipe->bin[0], 1) * MAX (recipe->bin[1], 1) * MAX (recipe->bin_views, 1) == 1;
+}
+
 static gpointer
 preview_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
 {
@@ -220,8 +226,7 @@ preview_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError
   Memory *memory = request->memory;
   TdRecipe recipe = request->recipe;
   /* What is cropped or binned is small already. */
-  const gboolean whole
-      = recipe.crop[2] == 0 && MAX (recipe.bin[0] * recipe.bin[1] * recipe.bin_views, 1) == 1;
+  const gboolean whole = td_preview_is_whole (&recipe);
   guint factor = whole ? td_preview_coarse_factor (td_scan_facts (request->scan)) : 0;
 
   g_mutex_lock (&memory->lock);

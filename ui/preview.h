@@ -32,6 +32,9 @@ typedef void (*TdPreviewShowSinogram) (TdImage *sinogram, gpointer user);
 typedef void (*TdPreviewShow) (const TdPreviewResult *result, const GError *error, gboolean last,
                                gpointer user);
 
+/* Whether the recipe takes the detector as it is: nothing is cropped or binned. */
+gboolean td_preview_is_whole (const TdRecipe *recipe);
+
 /* @show_sinogram: NULL: never asked for. */
 TdPreview *td_preview_new (TdEngine *engine, TdPreviewShow show,
                            TdPreviewShowSinogram show_sinogram, gpointer user);

@@ -141,11 +141,7 @@ td_profile_set_units (TdProfile *self, const char *units)
 void
 td_profile_show (TdProfile *self, TdImage *image, const TdView *view, double row, double column)
 {
-  TdImage *old = self->image;
-
-  self->image = image ? td_image_ref (image) : NULL;
-  if (old)
-    td_image_unref (old);
+  td_hold (image, &self->image, image);
   self->view = *view;
   self->row = row;
   self->column = column;

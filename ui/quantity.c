@@ -2,8 +2,17 @@
 #include "quantity.h"
 
 #include <glib/gi18n.h>
+#include <math.h>
 
 #define GIB_BYTES 1073741824.0
+
+int
+td_compare_numbers (double one, double other)
+{
+  if (isnan (one) || isnan (other))
+    return isnan (one) - isnan (other);
+  return (one > other) - (one < other);
+}
 
 guint64
 td_bytes_from_gib (double gib)

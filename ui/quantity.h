@@ -5,6 +5,8 @@
 
 /* Times, memory and progress as a person reads and types them. */
 
+/* As g_strcmp0(), for the order of rows: what is not known, NAN, comes last. */
+int td_compare_numbers (double one, double other);
 /* "8 s", "3 min 20 s", "2 h 5 min". (transfer full) */
 char *td_duration_text (double seconds);
 /* "12 ms", of what a picture takes. (transfer full) */

@@ -138,16 +138,6 @@ recipe_group_bind_item (GtkSignalListItemFactory *factory, GtkListItem *item, gp
   gtk_list_item_set_activatable (item, *reason == 0);
 }
 
-static void
-recipe_group_show_reasons (AdwComboRow *combo)
-{
-  g_autoptr (GtkListItemFactory) factory = gtk_signal_list_item_factory_new ();
-
-  g_signal_connect (factory, "setup", G_CALLBACK (recipe_group_set_up_item), combo);
-  g_signal_connect (factory, "bind", G_CALLBACK (recipe_group_bind_item), combo);
-  adw_combo_row_set_list_factory (combo, factory);
-}
-
 void
 td_recipe_group_set_reasons (TdRecipeGroup *self, TdChoiceReason reason_of, gpointer user)
 {
@@ -170,7 +160,10 @@ td_recipe_group_set_reasons (TdRecipeGroup *self, TdChoiceReason reason_of, gpoi
       continue;
     g_strfreev (binding->reasons);
     binding->reasons = g_steal_pointer (&reasons);
-    recipe_group_show_reasons (ADW_COMBO_ROW (binding->control));
+    g_autoptr (GtkListItemFactory) factory = gtk_signal_list_item_factory_new ();
+    g_signal_connect (factory, "setup", G_CALLBACK (recipe_group_set_up_item), binding->control);
+    g_signal_connect (factory, "bind", G_CALLBACK (recipe_group_bind_item), binding->control);
+    adw_combo_row_set_list_factory (ADW_COMBO_ROW (binding->control), factory);
   }
 }
 
@@ -312,15 +305,6 @@ number_row_of (const TdField *field, const TdRecipeRow *row)
 }
 
 static GtkWidget *
-combo_row_of (const TdField *field)
-{
-  /* Names have no room beside the title. */
-  return g_object_new (ADW_TYPE_COMBO_ROW, "title", _ (field->label), "model",
-                       td_choices (td_choice_of (field->option), FALSE), "use-subtitle", TRUE,
-                       "subtitle-lines", 0, NULL);
-}
-
-static GtkWidget *
 switch_row_of (const TdField *field, GtkWidget **control)
 {
   GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "title", _ (field->label), NULL);
@@ -344,8 +328,10 @@ td_recipe_group_add (TdRecipeGroup *self, const TdRecipeRow *row)
     widget = number_row_of (field, row);
   else if (field->kind == &td_kind_switch || strcmp (field->option, "start") == 0)
     widget = switch_row_of (field, &control);
-  else
-    widget = combo_row_of (field);
+  else /* Names have no room beside the title. */
+    widget = g_object_new (ADW_TYPE_COMBO_ROW, "title", _ (field->label), "model",
+                           td_choices (td_choice_of (field->option), FALSE), "use-subtitle", TRUE,
+                           "subtitle-lines", 0, NULL);
   if (row->subtitle)
     adw_action_row_set_subtitle (ADW_ACTION_ROW (widget), _ (row->subtitle));
   adw_preferences_group_add (ADW_PREFERENCES_GROUP (self), widget);

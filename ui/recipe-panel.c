@@ -181,8 +181,7 @@ recipe_panel_show_reasons (gpointer user)
 void
 td_recipe_panel_set_scan (TdRecipePanel *self, TdEngine *engine, TdScan *scan)
 {
-  g_clear_pointer (&self->scan, td_scan_unref);
-  self->scan = scan ? td_scan_ref (scan) : NULL;
+  td_hold (scan, &self->scan, scan);
   if (!self->check)
     self->check = td_choice_check_new (engine, recipe_panel_show_reasons, self);
   if (scan) {
@@ -290,10 +289,10 @@ td_recipe_panel_class_init (TdRecipePanelClass *class)
   G_OBJECT_CLASS (class)->dispose = td_recipe_panel_dispose;
   widget->measure = td_recipe_panel_measure;
   widget->size_allocate = td_recipe_panel_size_allocate;
-  td_bind_template (class, TdRecipePanel, "/org/tomodesk/ui/recipe-panel.ui", box, next_button);
+  td_bind_template (class, TdRecipePanel, "/org/tomodesk/ui/recipe-panel.ui", box, next_button,
+                    scroller, facts, advice, centre, filter, method, iterative, device, steps,
+                    region);
   gtk_widget_class_bind_template_child_full (widget, "more", FALSE, 0);
-  td_bind_children (class, TdRecipePanel, scroller, facts, advice, centre, filter, method,
-                    iterative, device, steps, region);
   for (guint i = 0; i < TD_N_FLOW; i++)
     gtk_widget_class_bind_template_child_full (widget, headings[i].name, FALSE, 0);
   td_bind_callbacks (class, td_recipe_panel_do_next);

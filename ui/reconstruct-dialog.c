@@ -393,14 +393,13 @@ on_format_changed (GObject *object, GParamSpec *property, TdReconstructDialog *s
 static void
 reconstruct_dialog_on_choose (GtkButton *button, TdReconstructDialog *self)
 {
-  GtkFileChooser *chooser = td_choose_file (GTK_WIDGET (self), _ ("Write the Volume To"),
-                                            GTK_FILE_CHOOSER_ACTION_SAVE, td_set_path, self->path);
   g_autofree char *name = g_path_get_basename (gtk_editable_get_text (GTK_EDITABLE (self->path)));
   g_autofree char *folder = g_path_get_dirname (gtk_editable_get_text (GTK_EDITABLE (self->path)));
   g_autoptr (GFile) file = g_file_new_for_path (folder);
+  GtkFileChooser *chooser
+      = td_choose_name (self, _ ("Write the Volume To"), name, td_set_path, self->path);
 
   gtk_file_chooser_set_current_folder (chooser, file, NULL);
-  gtk_file_chooser_set_current_name (chooser, name);
 }
 
 static void

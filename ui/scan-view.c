@@ -50,7 +50,7 @@ struct _TdScanView {
   GtkWidget parent_instance;
   GtkWidget *across, *down;
   TdImagePane *projection, *sinogram, *slice;
-  GtkWidget *view_footer, *row_footer;
+  GtkWidget *row_footer;
   GtkAdjustment *view_adjustment, *row_adjustment;
   GtkToggleButton *opposite_button;
   TdEngine *engine;
@@ -150,17 +150,10 @@ show_badges (TdScanView *self)
 }
 
 static void
-scan_view_keep (TdImage **kept, TdImage *image)
-{
-  g_clear_pointer (kept, td_image_unref);
-  *kept = image ? td_image_ref (image) : NULL;
-}
-
-static void
 pair_clear (Pair *pair)
 {
-  scan_view_keep (&pair->without, NULL);
-  scan_view_keep (&pair->after, NULL);
+  g_clear_pointer (&pair->without, td_image_unref);
+  g_clear_pointer (&pair->after, td_image_unref);
   g_clear_pointer (&pair->problem, g_free);
 }
 
@@ -168,7 +161,7 @@ pair_clear (Pair *pair)
 static void
 pair_set_after (Pair *pair, TdImage *image, const GError *error)
 {
-  scan_view_keep (&pair->after, image);
+  td_hold (image, &pair->after, image);
   g_free (pair->problem);
   pair->problem = error && !g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)
                       ? td_label_error (error)
@@ -180,7 +173,7 @@ static void
 scan_view_take_before (TdScanView *self, TdImagePane *pane, Pair *pair, TdImage *image,
                        const GError *error, gboolean last)
 {
-  scan_view_keep (&pair->without, last ? image : NULL);
+  td_hold (image, &pair->without, last ? image : NULL);
   if (!self->before.on)
     return;
   if (image)
@@ -288,15 +281,6 @@ put_after (TdScanView *self, TdImagePane *pane, const Pair *pair)
     td_image_pane_set_message (pane, pair->problem);
 }
 
-static void
-show_after (TdScanView *self)
-{
-  put_after (self, self->slice, &self->before.slice);
-  put_after (self, self->sinogram, &self->before.sinogram);
-  td_image_pane_set_subtitle (self->slice, self->before.after_subtitle);
-  scan_view_show_busy (self);
-}
-
 void
 td_scan_view_set_before (TdScanView *self, const char *step)
 {
@@ -304,15 +288,18 @@ td_scan_view_set_before (TdScanView *self, const char *step)
     return;
   if (!step) {
     self->before.on = FALSE;
-    show_after (self);
+    put_after (self, self->slice, &self->before.slice);
+    put_after (self, self->sinogram, &self->before.sinogram);
+    td_image_pane_set_subtitle (self->slice, self->before.after_subtitle);
+    scan_view_show_busy (self);
     show_badges (self);
     return;
   }
   if (strcmp (step, self->before.step) != 0) {
     td_preview_cancel (self->before.preview);
     td_latest_cancel (self->before.sinograms);
-    scan_view_keep (&self->before.slice.without, NULL);
-    scan_view_keep (&self->before.sinogram.without, NULL);
+    g_clear_pointer (&self->before.slice.without, td_image_unref);
+    g_clear_pointer (&self->before.sinogram.without, td_image_unref);
     g_strlcpy (self->before.step, step, sizeof self->before.step);
   }
   self->before.on = TRUE;
@@ -384,11 +371,9 @@ request_projection (TdScanView *self)
 static gboolean
 sinogram_follows_slice (TdScanView *self)
 {
-  const TdRecipe *recipe = &self->recipe;
-
   return self->has_recipe && td_image_pane_get_option (self->sinogram)
-         && td_scan_facts (self->scan)->geometry.beam == TD_BEAM_PARALLEL && recipe->crop[2] == 0
-         && MAX (recipe->bin[0], 1) * MAX (recipe->bin[1], 1) * MAX (recipe->bin_views, 1) == 1;
+         && td_scan_facts (self->scan)->geometry.beam == TD_BEAM_PARALLEL
+         && td_preview_is_whole (&self->recipe);
 }
 
 /* By itself. */
@@ -1112,8 +1097,7 @@ td_scan_view_class_init (TdScanViewClass *class)
   g_type_ensure (TD_TYPE_IMAGE_PANE);
   G_OBJECT_CLASS (class)->dispose = td_scan_view_dispose;
   td_bind_template (class, TdScanView, "/org/tomodesk/ui/scan-view.ui", across, down, projection,
-                    sinogram, slice, view_footer, opposite_button, row_footer, view_adjustment,
-                    row_adjustment);
+                    sinogram, slice, opposite_button, view_adjustment, row_adjustment);
   td_bind_callbacks (class, on_enlarge, on_opposite_toggled, on_view_slider, on_row_slider,
                      on_corrected_toggled, on_prepared_toggled);
   td_signal_new (class, "centre-moved", 3, G_TYPE_DOUBLE, G_TYPE_DOUBLE, G_TYPE_UINT);
@@ -1129,12 +1113,17 @@ static void
 td_scan_view_init (TdScanView *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
+  GtkWidget *view_footer
+      = td_footer_new (NULL, self->view_adjustment, _ ("View"), _ ("View number"));
+  gtk_box_append (GTK_BOX (view_footer), GTK_WIDGET (self->opposite_button));
+  self->row_footer = td_footer_new (_ ("Row"), self->row_adjustment, _ ("Detector row"),
+                                    _ ("Detector row number"));
   td_image_pane_set_title (self->projection, _ ("Projection"));
   td_image_pane_set_title (self->sinogram, _ ("Sinogram"));
   td_image_pane_set_title (self->slice, _ ("Slice"));
   td_image_pane_add_option (self->projection, _ ("Flat field and logarithm"));
   td_image_pane_add_option (self->sinogram, _ ("All preparation steps"));
-  td_image_pane_set_footer (self->projection, self->view_footer);
+  td_image_pane_set_footer (self->projection, view_footer);
   td_image_pane_set_footer (self->slice, self->row_footer);
   td_slice_view_set_filling (td_image_pane_view (self->sinogram), TRUE);
   td_image_pane_set_readout (self->slice, td_slice_readout, &self->slice_readout);

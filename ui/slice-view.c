@@ -133,8 +133,7 @@ td_slice_view_set_second (TdSliceView *self, TdImage *image)
 {
   if (image == self->scene.second)
     return;
-  g_clear_pointer (&self->scene.second, td_image_unref);
-  self->scene.second = image ? td_image_ref (image) : NULL;
+  td_hold (image, &self->scene.second, image);
   slice_view_redraw (self);
 }
 

@@ -120,8 +120,6 @@ static void
 td_step_chooser_class_init (TdStepChooserClass *class)
 {
   G_OBJECT_CLASS (class)->finalize = td_step_chooser_finalize;
-  td_bind_template (class, TdStepChooser, "/org/tomodesk/ui/step-chooser.ui", list);
-  td_bind_callbacks (class, on_row_activated);
   td_signal_new (class, "chosen", 1, G_TYPE_STRING);
 }
 
@@ -130,8 +128,16 @@ td_step_chooser_init (TdStepChooser *self)
 {
   const TdStepKind *const *kinds = td_prepare_steps ();
 
-  gtk_widget_init_template (GTK_WIDGET (self));
   self->rows = g_ptr_array_new ();
+  self->list = g_object_new (GTK_TYPE_LIST_BOX, "selection-mode", GTK_SELECTION_NONE, NULL);
+  td_add_style (self->list, "navigation-sidebar");
+  td_set_spoken_name (self->list, _ ("Steps to add"));
+  g_signal_connect (self->list, "row-activated", G_CALLBACK (on_row_activated), self);
+  gtk_popover_set_child (GTK_POPOVER (self),
+                         g_object_new (GTK_TYPE_SCROLLED_WINDOW, "hscrollbar-policy",
+                                       GTK_POLICY_NEVER, "propagate-natural-height", TRUE,
+                                       "max-content-height", 480, "width-request", 320, "child",
+                                       self->list, NULL));
   gtk_list_box_set_header_func (self->list, set_heading, NULL, NULL);
   for (guint section = 0; section < TD_N_SECTIONS; section++)
     for (guint i = 0; kinds[i]; i++)

@@ -102,22 +102,14 @@ bind_choice (GtkSignalListItemFactory *factory, GtkListItem *item)
 }
 
 /* Choices are short words: they are never shortened, however long the advice beside them is. */
-static GtkListItemFactory *
-choice_factory (void)
-{
-  GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
-
-  g_signal_connect (factory, "setup", G_CALLBACK (set_up_choice), NULL);
-  g_signal_connect (factory, "bind", G_CALLBACK (bind_choice), NULL);
-  return factory;
-}
-
 static GtkWidget *
 choice_parameter (TdStepRow *self, const TdStepParameter *parameter)
 {
   g_autoptr (GtkStringList) list = gtk_string_list_new (NULL);
-  g_autoptr (GtkListItemFactory) factory = choice_factory ();
+  g_autoptr (GtkListItemFactory) factory = gtk_signal_list_item_factory_new ();
 
+  g_signal_connect (factory, "setup", G_CALLBACK (set_up_choice), NULL);
+  g_signal_connect (factory, "bind", G_CALLBACK (bind_choice), NULL);
   for (guint i = 0; parameter->choices[i]; i++)
     gtk_string_list_append (list, _ (parameter->choices[i]));
   GtkWidget *row = g_object_new (ADW_TYPE_COMBO_ROW, "title", _ (parameter->title), "subtitle",

@@ -128,9 +128,8 @@ on_step_removed (TdStepRow *row, TdStepsGroup *self)
   steps_group_commit (self, "", NULL);
 }
 
-/* In sight and open. */
-static TdStepRow *
-steps_group_show_step (TdStepsGroup *self, const char *name)
+gpointer
+td_steps_group_show_step (TdStepsGroup *self, const char *name)
 {
   for (guint i = 0; i < self->rows->len; i++) {
     TdStepRow *row = g_ptr_array_index (self->rows, i);
@@ -144,15 +143,9 @@ steps_group_show_step (TdStepsGroup *self, const char *name)
 }
 
 void
-td_steps_group_show_step (TdStepsGroup *self, const char *name)
-{
-  steps_group_show_step (self, name);
-}
-
-void
 td_steps_group_open_step (TdStepsGroup *self, const char *name)
 {
-  TdStepRow *row = steps_group_show_step (self, name);
+  TdStepRow *row = td_steps_group_show_step (self, name);
 
   if (row)
     td_step_row_take_focus (row);

@@ -3,7 +3,6 @@
 
 #include <glib/gi18n.h>
 
-#include "compute/recipe/recipe.h"
 #include "compute/parallel/tune.h"
 #include "labels.h"
 #include "latest.h"

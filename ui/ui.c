@@ -266,6 +266,23 @@ td_symbol_button (const char *icon, const char *purpose, GCallback clicked, gpoi
 }
 
 GtkWidget *
+td_footer_new (const char *title, GtkAdjustment *adjustment, const char *what, const char *number)
+{
+  GtkWidget *scale = gtk_scale_new (GTK_ORIENTATION_HORIZONTAL, adjustment);
+  GtkWidget *spin = gtk_spin_button_new (adjustment, 1, 0);
+  GtkWidget *footer = td_box_new (GTK_ORIENTATION_HORIZONTAL, 6, scale, spin, NULL);
+
+  if (title)
+    gtk_box_prepend (GTK_BOX (footer), gtk_label_new (title));
+  gtk_widget_add_css_class (footer, "pane-footer");
+  gtk_widget_set_hexpand (scale, TRUE);
+  gtk_spin_button_set_numeric (GTK_SPIN_BUTTON (spin), TRUE);
+  td_set_spoken_name (scale, what);
+  td_set_spoken_name (spin, number);
+  return footer;
+}
+
+GtkWidget *
 td_narrow_bar_new (const char *label)
 {
   GtkWidget *bar = gtk_progress_bar_new ();

@@ -71,6 +71,11 @@ GtkWidget *td_button_new (const char *label, const char *classes, GCallback clic
 GtkWidget *td_symbol_button (const char *icon, const char *purpose, GCallback clicked,
                              gpointer user);
 
+/* A slider and a number below pictures of which one is shown, and before them @title (nullable);
+   @what, @number: how readers of screens call the two. Main thread. */
+GtkWidget *td_footer_new (const char *title, GtkAdjustment *adjustment, const char *what,
+                          const char *number);
+
 /* A short progress bar in a row, which is not seen until it is shown; @label: what it is called. */
 GtkWidget *td_narrow_bar_new (const char *label);
 
@@ -93,6 +98,17 @@ guint td_drawing_volume_side (void);
     G_OBJECT_CLASS (name##_parent_class)->when (object);                                           \
   }                                                                                                \
   static void name##_release_to_##when (type *self)
+
+/* As g_set_object(), of what has a td_TYPE_ref() and a td_TYPE_unref(): holds @object (nullable) in
+   the place of what @held points to. */
+#define td_hold(type, held, object)                                                                \
+  G_STMT_START                                                                                     \
+  {                                                                                                \
+    __auto_type let_go = *(held);                                                                  \
+    *(held) = (object) ? td_##type##_ref (object) : NULL;                                          \
+    g_clear_pointer (&let_go, td_##type##_unref);                                                  \
+  }                                                                                                \
+  G_STMT_END
 
 /* The Escape key closes windows of the class. */
 void td_close_on_escape (gpointer class);

@@ -446,12 +446,10 @@ static void
 volume_browser_on_export (GtkButton *button, TdVolumeBrowser *self)
 {
   static const char *const csv[] = { "*.csv", NULL };
-  GtkFileChooser *chooser
-      = td_choose_file (GTK_WIDGET (self), _ ("Export the Measures"), GTK_FILE_CHOOSER_ACTION_SAVE,
-                        volume_browser_export, self);
+  GtkFileChooser *chooser = td_choose_name (self, _ ("Export the Measures"), "measures.csv",
+                                            volume_browser_export, self);
 
   td_choose_file_add_filter (chooser, _ ("Comma-separated values"), csv);
-  gtk_file_chooser_set_current_name (chooser, "measures.csv");
 }
 
 /* ── Levels and colours ── */
@@ -821,8 +819,7 @@ td_volume_browser_open (TdVolumeBrowser *self, const char *path, const TdScanOpt
 void
 td_volume_browser_close (TdVolumeBrowser *self)
 {
-  if (self->opening)
-    g_cancellable_cancel (self->opening);
+  g_cancellable_cancel (self->opening);
   g_clear_object (&self->opening);
   gtk_toggle_button_set_active (self->play, FALSE);
   td_latest_cancel (self->survey_latest);
@@ -839,20 +836,16 @@ td_volume_browser_close (TdVolumeBrowser *self)
 static GtkWidget *
 plane_make_footer (Plane *plane, const char *what)
 {
-  GtkWidget *scale = plane->scale = gtk_scale_new (GTK_ORIENTATION_HORIZONTAL, plane->adjustment);
-  GtkWidget *number = plane->number = gtk_spin_button_new (plane->adjustment, 1, 0);
+  GtkWidget *footer = td_footer_new (NULL, plane->adjustment, what, what);
 
+  plane->scale = gtk_widget_get_first_child (footer);
+  plane->number = gtk_widget_get_last_child (footer);
   plane->stop = td_symbol_button ("process-stop-symbolic",
                                   _ ("Stop reading: the reduced plane is shown, if there is one"),
                                   G_CALLBACK (plane_on_stop), plane);
   gtk_widget_set_visible (plane->stop, FALSE);
-  gtk_widget_set_hexpand (scale, TRUE);
-  gtk_spin_button_set_numeric (GTK_SPIN_BUTTON (number), TRUE);
-  td_set_spoken_name (scale, what);
-  td_set_spoken_name (number, what);
-  GtkWidget *box = td_box_new (GTK_ORIENTATION_HORIZONTAL, 6, scale, number, plane->stop, NULL);
-  gtk_widget_add_css_class (box, "pane-footer");
-  return box;
+  gtk_box_append (GTK_BOX (footer), plane->stop);
+  return footer;
 }
 
 static void
