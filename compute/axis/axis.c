@@ -243,14 +243,12 @@ try_method (Search *search, guint index, TdAxisMethod method, double first_px, d
 }
 
 /* A row that is searched beside the others. */
-typedef struct RowTrial {
+typedef struct {
   Search *search;
-  const TdAxisLine *line; /* what the other methods said */
+  const TdAxisLine *line; /* what the methods before said */
   guint index;
   TdAxisEstimate estimate;
   GError *error;
-  void (*look) (struct RowTrial *trial); /* by a thread of its own; NULL: by none */
-  GThread *thread;
 } RowTrial;
 
 /* Adds what the rows came to, or gives the first error. */
@@ -353,41 +351,31 @@ try_overlap (Search *search, GError **error)
   return TRUE;
 }
 
+/* Everywhere; and, if the result is far from what the others found, once more near that. A seam
+   between other columns may look better in binned data, but not in full resolution. */
 static gboolean
-axis_asked (const Search *search, TdAxisMethod method)
+estimate_seam (Search *search, const TdAxisLine *line, guint index, TdAxisEstimate *estimate,
+               GError **error)
 {
-  return (search->methods & (1u << method)) != 0;
-}
-
-/* Everywhere: it does not know what the others found. */
-static void
-seam_everywhere (RowTrial *seam)
-{
-  estimate_row (seam->search, seam->index, TD_AXIS_FOURIER, seam->search->first_px,
-                seam->search->last_px, &seam->estimate, &seam->error);
-}
-
-/* If the result is far from what the others found, once more near that. A seam between other
-   columns may look better in binned data, but not in full resolution. */
-static void
-seam_near (RowTrial *seam)
-{
-  const double at
-      = td_axis_line_at (seam->line, td_axis_rows_row (seam->search->rows, seam->index));
+  double at = td_axis_line_at (line, td_axis_rows_row (search->rows, index));
   TdAxisEstimate near;
 
-  /* To agree with the others is no chance. */
-  if (fabs (seam->estimate.centre_px - at) <= SECOND_REACH_PX)
-    seam->estimate.confidence = MAX (seam->estimate.confidence, LEAST_MET);
-  if (seam->error || !isfinite (at) || fabs (seam->estimate.centre_px - at) <= CLOSE_PX)
-    return;
-  if (estimate_row (seam->search, seam->index, TD_AXIS_FOURIER, at - CLOSE_PX, at + CLOSE_PX, &near,
-                    &seam->error)
-      && fabs (near.centre_px - at) < SECOND_REACH_PX) {
-    seam->estimate = near;
-    seam->estimate.confidence *= SECOND_LOOK;
-    seam->estimate.spread_px = SECOND_SPREAD_PX;
+  if (!estimate_row (search, index, TD_AXIS_FOURIER, search->first_px, search->last_px, estimate,
+                     error))
+    return FALSE;
+  /* It did not know what the others found: to agree with them is no chance. */
+  if (fabs (estimate->centre_px - at) <= SECOND_REACH_PX)
+    estimate->confidence = MAX (estimate->confidence, LEAST_MET);
+  if (isfinite (at) && !(fabs (estimate->centre_px - at) <= CLOSE_PX)) {
+    if (!estimate_row (search, index, TD_AXIS_FOURIER, at - CLOSE_PX, at + CLOSE_PX, &near, error))
+      return FALSE;
+    if (fabs (near.centre_px - at) < SECOND_REACH_PX) {
+      *estimate = near;
+      estimate->confidence *= SECOND_LOOK;
+      estimate->spread_px = SECOND_SPREAD_PX;
+    }
   }
+  return TRUE;
 }
 
 static gpointer
@@ -396,78 +384,36 @@ axis_seam_thread (gpointer data)
   RowTrial *seam = data;
 
   td_host_enter_background ();
-  seam->look (seam);
+  estimate_seam (seam->search, seam->line, seam->index, &seam->estimate, &seam->error);
   return NULL;
 }
 
 /* Each row's search has parts for one thread and parts for all. On many threads rows are beside
    each other, so that the parts for one overlap; on few they only take memory. */
 static gboolean
-seams_beside (const Search *search)
+try_seams (Search *search, GError **error)
 {
-  return td_axis_rows_count (search->rows) <= td_host_threads ();
-}
-
-static void
-seams_begin (const Search *search, RowTrial *seams, void (*look) (RowTrial *seam))
-{
-  for (guint i = 0; i < td_axis_rows_count (search->rows); i++) {
-    seams[i].look = look;
-    if (seams_beside (search))
-      seams[i].thread = g_thread_try_new ("axis-row", axis_seam_thread, &seams[i], NULL);
-  }
-}
-
-/* Those that have no thread look now. */
-static void
-seams_end (Search *search, RowTrial *seams, gboolean announced)
-{
-  for (guint i = 0; i < td_axis_rows_count (search->rows); i++) {
-    if (!announced)
-      axis_announce (search, i, TD_AXIS_FOURIER);
-    if (seams[i].thread)
-      g_thread_join (g_steal_pointer (&seams[i].thread));
-    else
-      seams[i].look (&seams[i]);
-  }
-}
-
-static gboolean
-try_seams (Search *search, RowTrial *seams, GError **error)
-{
-  const gboolean beside = seams_beside (search);
+  const guint n = td_axis_rows_count (search->rows);
+  const gboolean beside = n <= td_host_threads ();
+  const TdAxisLine line = best_line (search);
+  g_autofree RowTrial *seams = g_new0 (RowTrial, n);
+  g_autofree GThread **threads = g_new0 (GThread *, n);
+  gboolean ok = TRUE;
 
   if (beside)
     announce_all (search, TD_AXIS_FOURIER);
-  seams_end (search, seams, beside);
-  const TdAxisLine line = best_line (search);
-  for (guint i = 0; i < td_axis_rows_count (search->rows); i++)
-    seams[i].line = &line;
-  seams_begin (search, seams, seam_near);
-  seams_end (search, seams, TRUE);
-  return take_rows (search, TD_AXIS_FOURIER, seams, error);
-}
-
-/* Correlations, and the seams meanwhile, where there are threads for both. */
-static gboolean
-try_quick (Search *search, gboolean correlate, GError **error)
-{
-  const guint n = td_axis_rows_count (search->rows);
-  const gboolean seam = axis_asked (search, TD_AXIS_FOURIER);
-  g_autofree RowTrial *seams = g_new0 (RowTrial, n);
-
-  for (guint i = 0; i < n; i++)
-    seams[i] = (RowTrial) { .search = search, .index = i };
-  if (seam)
-    seams_begin (search, seams, seam_everywhere);
-  if (!correlate || try_correlations (search, error))
-    return !seam || try_seams (search, seams, error);
-  for (guint i = 0; i < n; i++) {
-    if (seams[i].thread)
-      g_thread_join (seams[i].thread);
-    g_clear_error (&seams[i].error);
+  for (guint i = 0; i < n && ok; i++) {
+    seams[i] = (RowTrial) { .search = search, .line = &line, .index = i };
+    if (!beside)
+      axis_announce (search, i, TD_AXIS_FOURIER);
+    threads[i] = beside ? g_thread_try_new ("axis-row", axis_seam_thread, &seams[i], NULL) : NULL;
+    if (!threads[i])
+      ok = estimate_seam (search, &line, i, &seams[i].estimate, &seams[i].error);
   }
-  return FALSE;
+  for (guint i = 0; i < n; i++)
+    if (threads[i])
+      g_thread_join (threads[i]);
+  return take_rows (search, TD_AXIS_FOURIER, seams, error);
 }
 
 /* Trial slices near what the quick methods found; everywhere if they found nothing. */
@@ -498,6 +444,12 @@ axis_settled (const Search *search)
 }
 
 static gboolean
+axis_asked (const Search *search, TdAxisMethod method)
+{
+  return (search->methods & (1u << method)) != 0;
+}
+
+static gboolean
 axis_run (Search *search, GError **error)
 {
   const guint n = td_axis_rows_count (search->rows);
@@ -513,9 +465,11 @@ axis_run (Search *search, GError **error)
   if (!axis_read_rows (search, error)
       || (axis_asked (search, TD_AXIS_OVERLAP) && !try_overlap (search, error)))
     return FALSE;
-  if (!try_quick (search, correlated, error))
+  if (correlated && !try_correlations (search, error))
     return FALSE;
   search->guided = alone ? search->trials->len : 0;
+  if (axis_asked (search, TD_AXIS_FOURIER) && !try_seams (search, error))
+    return FALSE;
   const gboolean one
       = td_scan_facts (search->source.scan)->n_columns > DEAR_COLUMNS && axis_settled (search);
   for (guint i = 0; i < n && axis_asked (search, TD_AXIS_SHARPNESS); i++)
