@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "dataset/file-bytes.h"
 #include "dataset/volume.h"
 #include "tests/common/cli.h"
 #include "tests/unit/test-folder.h"
@@ -202,12 +203,28 @@ test_full (gconstpointer data)
   g_assert_cmpint (umount (writing.disk->path), ==, 0);
 }
 
+/* Of a file in memory a job with many processors fills the pages itself: nothing makes it slow. */
+static gboolean
+writing_is_slow (const Writing *writing)
+{
+  const int folder = open (writing->disk->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const gboolean in_memory = folder >= 0 && td_file_lies_in_memory (folder);
+
+  close (folder);
+  return !in_memory || strcmp (cases[writing->number].format, "tiff") == 0
+         || strcmp (cases[writing->number].processors, "2") == 0;
+}
+
 static void
 test_cancelled (gconstpointer data)
 {
   g_auto (Writing) writing = { 0 };
 
   writing_prepare (&writing, GPOINTER_TO_UINT (data));
+  if (!writing_is_slow (&writing)) {
+    g_test_skip ("the temporary folder lies in memory");
+    return;
+  }
   writing_start (&writing);
   writing_await (&writing);
   g_usleep (400000); /* room may have been taken before anything was written */

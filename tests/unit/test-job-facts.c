@@ -642,8 +642,11 @@ threads_now (void)
   g_autoptr (GDir) tasks = g_dir_open ("/proc/self/task", 0, NULL);
   guint n = 0;
 
-  while (tasks && g_dir_read_name (tasks))
-    n++;
+  for (const char *name; tasks && (name = g_dir_read_name (tasks));) {
+    g_autofree char *path = g_build_filename ("/proc/self/task", name, "comm", NULL);
+    g_autofree char *comm = NULL;
+    n += !g_file_get_contents (path, &comm, NULL, NULL) || strcmp (comm, "file-room\n") != 0;
+  }
   return n;
 }
 
