@@ -2,10 +2,10 @@
 /* What each verb prints of small scans and writes as a text, compared with what it was when
    somebody last looked (tests/pins). Here only the status is asked. */
 #include <string.h>
-#include <sys/wait.h>
 
 #include <glib.h>
 
+#include "tests/common/cli.h"
 #include "tests/common/pins.h"
 #include "tests/unit/test-folder.h"
 
@@ -41,22 +41,13 @@ static void
 verbs_run (const char *line, int status)
 {
   const gboolean timed = g_str_has_prefix (line, "bench") || g_str_has_prefix (line, "tune");
-  g_autofree char *whole = g_strdup_printf ("%s %s", g_getenv ("TOMODESK_CLI"), line);
-  g_autofree char *out = NULL, *problem = NULL;
-  g_auto (GStrv) words = NULL;
-  g_autoptr (GError) error = NULL;
-  int ended;
+  g_auto (TdTestRun) run = { 0 };
 
   td_test_pin ("run %s", line);
-  g_shell_parse_argv (whole, NULL, &words, &error);
-  g_assert_no_error (error);
-  g_spawn_sync (verbs_folder->path, words, NULL, G_SPAWN_DEFAULT, NULL, NULL, &out, &problem,
-                &ended, &error);
-  g_assert_no_error (error);
-  verbs_pin ("out", out, timed);
-  verbs_pin ("error", problem, FALSE);
-  g_assert_true (WIFEXITED (ended));
-  g_assert_cmpint (WEXITSTATUS (ended), ==, status);
+  td_test_cli_line (&run, verbs_folder->path, line);
+  verbs_pin ("out", run.out, timed);
+  verbs_pin ("error", run.error, FALSE);
+  g_assert_cmpint (run.status, ==, status);
 }
 
 /* A text that was written. */

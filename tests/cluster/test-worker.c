@@ -47,17 +47,10 @@ static const struct {
 static char *
 try_cli (const char *words)
 {
-  g_autofree char *line = g_strdup_printf ("%s %s", g_getenv ("TOMODESK_CLI"), words);
-  g_auto (GStrv) argv = NULL;
-  g_autofree char *said = NULL;
-  g_autoptr (GError) error = NULL;
-  int status;
+  g_auto (TdTestRun) run = { 0 };
 
-  g_assert_true (g_shell_parse_argv (line, NULL, &argv, &error));
-  g_spawn_sync (home->path, argv, NULL, G_SPAWN_STDOUT_TO_DEV_NULL, NULL, NULL, NULL, &said,
-                &status, &error);
-  g_assert_no_error (error);
-  return status == 0 ? NULL : g_steal_pointer (&said);
+  td_test_cli_line (&run, home->path, words);
+  return run.status == 0 ? NULL : g_steal_pointer (&run.error);
 }
 
 static void

@@ -16,14 +16,35 @@ cli_pin (const char *what, const char *text)
       td_test_pin ("%s %s", what, lines[i]);
 }
 
+/* @words: with the program. */
+static void
+cli_run (TdTestRun *run, const char *folder, char **words)
+{
+  g_autoptr (GError) error = NULL;
+  int wait_status;
+
+  g_spawn_sync (folder, words, NULL, G_SPAWN_DEFAULT, NULL, NULL, &run->out, &run->error,
+                &wait_status, &error);
+  g_assert_no_error (error);
+  run->status = WIFEXITED (wait_status) ? WEXITSTATUS (wait_status) : -1;
+}
+
+void
+td_test_cli_line (TdTestRun *run, const char *folder, const char *line)
+{
+  g_autofree char *whole = g_strdup_printf ("%s %s", g_getenv ("TOMODESK_CLI"), line);
+  g_auto (GStrv) words = NULL;
+
+  g_assert_true (g_shell_parse_argv (whole, NULL, &words, NULL));
+  cli_run (run, folder, words);
+}
+
 void
 td_test_cli (TdTestRun *run, const char *folder, ...)
 {
   g_autoptr (GPtrArray) words = g_ptr_array_new ();
-  g_autoptr (GError) error = NULL;
   const char *program = g_getenv ("TOMODESK_CLI");
   va_list arguments;
-  int wait_status;
 
   g_assert_nonnull (program);
   g_ptr_array_add (words, (char *) program);
@@ -32,11 +53,7 @@ td_test_cli (TdTestRun *run, const char *folder, ...)
     g_ptr_array_add (words, (char *) word);
   va_end (arguments);
   g_ptr_array_add (words, NULL);
-
-  g_spawn_sync (folder, (char **) words->pdata, NULL, G_SPAWN_DEFAULT, NULL, NULL, &run->out,
-                &run->error, &wait_status, &error);
-  g_assert_no_error (error);
-  run->status = WIFEXITED (wait_status) ? WEXITSTATUS (wait_status) : -1;
+  cli_run (run, folder, (char **) words->pdata);
   cli_pin ("out", run->out);
   cli_pin ("error", run->error);
 }

@@ -10,8 +10,10 @@ typedef struct {
 } TdTestRun;
 
 /* Runs it in @folder (NULL: here) with the words up to NULL, and waits. The program is the one that
-   the environment variable TOMODESK_CLI names. */
+   the environment variable TOMODESK_CLI names. What it prints is kept (pins.h). */
 void td_test_cli (TdTestRun *run, const char *folder, ...) G_GNUC_NULL_TERMINATED;
+/* The same with the words of a line, as a shell has them. Nothing is kept. */
+void td_test_cli_line (TdTestRun *run, const char *folder, const char *line);
 void td_test_run_clear (TdTestRun *run);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TdTestRun, td_test_run_clear)
 
