@@ -791,7 +791,7 @@ CASES = {
 }
 # Each fault and each way of launching once.
 QUICK = {
-    "local": [tells_that_no_rank_comes, measures_its_machine, submits_and_follows, tells_that_a_rank_was_killed,
+    "local": [measures_its_machine, submits_and_follows, tells_that_a_rank_was_killed,
               tells_that_the_worker_is_missing, cancels_what_is_left, goes_on_with_a_failed_job, refuses_a_worker_of_another_version, sorts_jobs_by_their_age, knows_jobs_of_other_computers, finds_jobs_started_by_hand, asks_the_cluster_that_took_the_job,
               keeps_jobs_that_cannot_be_looked_at,
               fills_in_a_template, refuses_bad_profiles, refuses_what_ranks_would, the_user_s_profile_wins],

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is made of a remote job's folder: each state, with a host whose commands, clock and Slurm
+   say what a table says. All facts of each are kept (tests/pins). */
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <string.h>
+
+#include "cluster/remote-job.h"
+#include "tests/common/pins.h"
+#include "tests/unit/test-folder.h"
+
+#define CLOCK 1000 /* the host's */
+#define HERE "\"host\": \"here\", \"session\": 7"
+#define START "{\"event\": \"start\", \"time\": 900, \"ranks\": 2}\n"
+#define MET "{\"event\": \"start\", \"time\": 900}\n"
+#define FAILED "{\"event\": \"failed\", \"time\": 960, \"text\": \"no room\"}\n"
+#define SIGNAL                                                                                     \
+  "{\"event\": \"failed\", \"time\": 960, \"text\": \"The job was ended\", \"signal\": 15, "       \
+  "\"rank\": 0, \"node\": \"a\"}\n"
+#define KILLED "rule\nmpirun noticed that rank 1 on b exited on signal 9 (Killed)\n"
+#define SLURM(id) "\"host\": \"here\", \"scheduler\": \"slurm\", \"id\": \"" #id "\""
+
+typedef struct {
+  const char *name;
+  const char *launch;     /* members of launch.json; "boot" is added. NULL: there is none */
+  const char *events;     /* NULL: there are none */
+  gint event_s, output_s; /* the times of events.jsonl and log/stdout; 0: now; -1: there is none */
+  gboolean alive;
+  const char *status, *error; /* of the launcher */
+  const char *flag;           /* a file that is there */
+  const char *ranks;          /* files of ranks, with spaces between */
+  const char *scontrol;       /* of a job that is looked up alone */
+  const char *says;           /* a part of the line that a limit decides */
+  const char *more;           /* events that are added for a second look; "": it begins anew */
+} State;
+
+static const char squeue[] = "1|PENDING|Resources\n2|RUNNING|None\n3|TIMEOUT|TimeLimit\n"
+                             "4|CANCELLED by 0|None\n5|FAILED|NonZeroExitCode\n"
+                             "6|PENDING|BeginTime\n7|NODE_FAIL|None\n";
+
+static const State states[] = {
+  { "not launched", NULL },
+  { "by hand", NULL, START, CLOCK - 59 },
+  { "by hand, silent", NULL, START, CLOCK - 60 },
+  { "elsewhere", "\"host\": \"there\", \"boot\": \"b\"", START, CLOCK - 59 },
+  { "elsewhere, silent", "\"host\": \"there\", \"boot\": \"b\"", START, CLOCK - 60 },
+  { "elsewhere, queued", "\"host\": \"there\", \"boot\": \"b\"",
+    "{\"event\": \"queue\", \"ahead\": 3}\n" },
+  { "elsewhere, not begun", "\"host\": \"there\", \"boot\": \"b\"" },
+  { "restarted", "\"host\": \"here\", \"boot\": \"b\"" },
+  { "queued, then paused", HERE, "{\"event\": \"queue\", \"ahead\": 2}\n", .alive = TRUE,
+    .more = "{\"event\": \"queue\", \"ahead\": 2, \"paused\": true}\n" },
+  { "begins", HERE, NULL, .output_s = CLOCK - 5, .alive = TRUE },
+  { "hangs", HERE, NULL, .says = "not met in 6 s", .output_s = CLOCK - 6, .alive = TRUE,
+    .error = "no slots\n" },
+  { "hangs on", HERE, NULL, .says = "not met in 30 s", .output_s = CLOCK - 39, .alive = TRUE,
+    .ranks = "0-12-a 2-12-b 2-12-b 0012 x-12-c 3-11-a" },
+  { "hangs with all", HERE, NULL, .says = "not met in 10 s", .output_s = CLOCK - 10, .alive = TRUE,
+    .ranks = "0-10-n0 1-10-n1 2-10-n2 3-10-n3 4-10-n4 5-10-n5 6-10-n6 7-10-n7 8-10-n8 9-10-n9" },
+  { "runs", HERE, MET, .alive = TRUE,
+    .more = "{\"event\": \"progress\", \"time\": 930, \"stage\": \"read\", \"done\": 30, "
+            "\"total\": 120, \"rate\": 2.5, \"unit\": \"views\", \"left_s\": 36, "
+            "\"slices_done\": 4, \"passes\": 9, \"residuals\": [0.5, null, 0.25]}\n" },
+  { "lost", HERE, MET },
+  { "lost with words", HERE, MET, .error = "the end\n" },
+  { "no program", HERE, NULL, .status = "127", .error = "sh: mpirun: not found\n" },
+  { "no program, silent", HERE, NULL, .status = "127" },
+  { "launcher failed", HERE, NULL, .status = "3" },
+  { "asked to end", HERE, NULL, .status = "3", .flag = "cancel" },
+  { "cancelled", HERE, START "{\"event\": \"cancelled\", \"time\": 950}\n", .flag = "fetched" },
+  { "failed", HERE, START FAILED, .error = KILLED },
+  { "failed of a rank", HERE,
+    START "{\"event\": \"failed\", \"rank\": 1, \"node\": \"b\", \"stage\": \"read\", "
+          "\"text\": \"no room\"}\n" },
+  { "failed without words", HERE, START "{\"event\": \"failed\", \"rank\": 1, \"node\": \"b\"}\n" },
+  { "failed without a rank", HERE, START "{\"event\": \"failed\", \"rank\": 1}\n" },
+  { "signalled, ending", HERE, START SIGNAL, CLOCK - 4, .alive = TRUE, .error = KILLED },
+  { "signalled, ended", HERE, START SIGNAL, CLOCK - 5, .alive = TRUE, .error = KILLED },
+  { "done", HERE, .says = "in 90.0 s",
+    .events
+    = START "{\"event\": \"done\", \"time\": 990, \"stages\": {\"read\": 2, \"store\": 0.5}, "
+            "\"predicted\": {\"store\": 0.25}}\n" },
+  { "done in time", HERE, .says = "in 80.0 s",
+    .events = START "{\"event\": \"done\", \"time\": 990, \"seconds\": 80}\n" },
+  { "run anew", HERE, START FAILED, .alive = TRUE, .more = "" },
+  { "waits", SLURM (1), NULL, .output_s = -1 },
+  { "runs by Slurm", SLURM (2), MET },
+  { "not listed yet", SLURM (9), NULL, .output_s = -1 },
+  { "gone", SLURM (9), MET, CLOCK - 5 },
+  { "wall time", SLURM (3), MET, CLOCK - 5 },
+  { "scancel", SLURM (4), MET, CLOCK - 5 },
+  { "failed by Slurm", SLURM (5), NULL, .status = "1", .error = "srun: no\n" },
+  { "queued again", SLURM (6), MET SIGNAL, CLOCK - 30,
+    .scontrol = "6 JobState=PENDING Reason=BeginTime Restarts=1" },
+  { "begun again", SLURM (2), MET SIGNAL, CLOCK - 30,
+    .scontrol = "2 JobState=RUNNING Reason=None Restarts=1" },
+  { "signalled by Slurm", SLURM (2), MET SIGNAL, CLOCK - 19,
+    .scontrol = "2 JobState=RUNNING Reason=None Restarts=0" },
+  { "signalled, node gone", SLURM (2), MET SIGNAL, CLOCK - 20,
+    .scontrol = "2 JobState=RUNNING Reason=None Restarts=0" },
+  { "signalled, node failed", SLURM (7), MET SIGNAL, CLOCK - 20 },
+};
+
+/* A host where all is said by functions of the shell, since programs take longer. Slurm's answers
+   are remembered by host: each job that is looked up alone has its own. */
+static TdShell *
+host_of (const char *folder, guint number)
+{
+  g_autofree char *prelude = g_strdup_printf (
+      "T='%s'; host=%u\n"
+      "cat () { while read -r line || [ -n \"$line\" ]; do echo \"$line\"; done < \"$1\"; }\n"
+      "wc () { IFS=; n=0; while read -r line; do n=$((n + ${#line} + 1)); done; echo $((n + "
+      "${#line})); }\n"
+      "ps () { cat \"$T/ps\"; }\nstat () { cat \"$T/stat\"; }\nsqueue () { cat \"$T/squeue\"; }\n"
+      "date () { echo %d; }\nuname () { echo here; }\nrm () { [ \"$1\" = -f ] || command rm "
+      "\"$@\"; }\nsacct () { :; }\n"
+      "scontrol () { [ -s \"$T/scontrol\" ] && cat \"$T/scontrol\" && return\n"
+      "echo 'slurm_load_jobs error: Invalid job id specified' >&2; return 1; }\n",
+      folder, number, CLOCK);
+
+  return td_shell_get ("hall", NULL, prelude);
+}
+
+static void
+put (const char *folder, const char *name, const char *text)
+{
+  g_autofree char *path = g_build_filename (folder, name, NULL);
+  g_autofree char *parent = g_path_get_dirname (path);
+
+  g_assert_cmpint (g_mkdir_with_parents (parent, 0700), ==, 0);
+  g_remove (path); /* or the end of a longer one would stay */
+  if (text)
+    g_assert_true (g_file_set_contents_full (path, text, -1, G_FILE_SET_CONTENTS_NONE, 0600, NULL));
+}
+
+/* The job's folder is @folder/job. A process of it lives all the time; @state says who sees it. */
+static void
+make_folder (const char *folder, const State *state, GPid process)
+{
+  g_autofree char *job = g_build_filename (folder, "job", NULL);
+  g_autofree char *boot = NULL;
+  g_autofree char *ps = g_strdup_printf ("1 1 S\n%d 7 %s\n%d 8 S\n", (int) process,
+                                         state->alive ? "S" : "Z", (int) process);
+  g_autofree char *alone = g_strconcat ("JobId=", state->scontrol, NULL);
+  g_autoptr (GString) times = g_string_new (NULL);
+  g_auto (GStrv) ranks = g_strsplit (state->ranks ? state->ranks : "", " ", -1);
+
+  test_folder_remove (job);
+  put (job, "job.json",
+       "{\"title\": \"Bone\", \"profile\": \"hall\", \"output\": {\"path\": \"/o.tif\", "
+       "\"overwrite\": true}, \"scan\": {\"path\": \"/s.nxs\"}, \"recipe\": {\"a\": 1}}");
+  g_assert_true (g_file_get_contents ("/proc/sys/kernel/random/boot_id", &boot, NULL, NULL));
+  g_autofree char *own_boot = g_strdup_printf (", \"boot\": \"%s\"", g_strchomp (boot));
+  g_autofree char *launch
+      = g_strdup_printf ("{%s%s}", state->launch ? state->launch : "",
+                         state->launch && !strstr (state->launch, "boot") ? own_boot : "");
+  put (job, "launch.json", state->launch ? launch : NULL);
+  put (job, "events.jsonl", state->events);
+  put (job, "log/status", state->status);
+  put (job, "log/stderr", state->error);
+  if (state->flag)
+    put (job, state->flag, "");
+  for (guint i = 0; ranks[i]; i++) {
+    g_autofree char *file = g_strconcat ("log/ranks/", ranks[i], NULL);
+    if (*ranks[i])
+      put (job, file, "");
+  }
+  if (state->events)
+    g_string_append_printf (times, "events.jsonl %d\n", state->event_s ? state->event_s : CLOCK);
+  if (state->output_s >= 0)
+    g_string_append_printf (times, "log/stdout %d\n", state->output_s ? state->output_s : CLOCK);
+  g_string_append_printf (times, ".look %d\n", CLOCK);
+  put (folder, "ps", ps);
+  put (folder, "stat", times->str);
+  put (folder, "squeue", squeue);
+  put (folder, "scontrol", state->scontrol ? alone : NULL);
+}
+
+static void
+add_list (GString *text, const char *name, char *const *list)
+{
+  for (guint i = 0; list[i]; i++) {
+    g_autofree char *words = td_message_words (list[i], NULL);
+    g_string_append_printf (text, "; %s %s", name, words);
+  }
+}
+
+static void
+pin_facts (const char *name, TdRemoteJob *job)
+{
+  g_auto (TdRemoteFacts) facts = { 0 };
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  td_remote_job_facts (job, &facts);
+  g_autofree char *line = td_remote_facts_line (&facts);
+  for (guint i = 0; i < facts.slices->len; i++) {
+    const TdRemoteSlice *slice = &g_array_index (facts.slices, TdRemoteSlice, i);
+    g_string_append_printf (text, "; slice %u of pass %u: %s", slice->index, slice->pass,
+                            slice->path);
+  }
+  for (guint i = 0; i < facts.residuals->len; i++)
+    g_string_append_printf (text, "; residual %g", g_array_index (facts.residuals, double, i));
+  for (guint i = 0; facts.scans && i < facts.scans->len; i++) {
+    const TdBatchRow *row = facts.scans->pdata[i];
+    g_string_append_printf (text, "; scan %s %s %g", row->path, td_batch_state_name (row->state),
+                            row->fraction);
+  }
+  add_list (text, "rank line", facts.rank_lines);
+  add_list (text, "note", facts.notes);
+  td_test_pin ("%s: %s", name, line);
+  td_test_pin (
+      "%s: %s, %g, %g %s, left %g, in all %g; ranks %u, %u × %u × %u from %u by %u, %g %s; "
+      "%u done, %u passes, %u ahead, %d; launched %d, home %d, fetched %d of %d",
+      name, facts.stage, facts.fraction, facts.rate, facts.unit, facts.left_s, facts.seconds,
+      facts.ranks, facts.nx, facts.ny, facts.n_slices, facts.first_row, facts.slice_rows,
+      facts.pixel_mm, facts.units, facts.slices_done, facts.n_passes, facts.ahead, facts.paused,
+      td_remote_job_was_launched (job), td_remote_job_is_home (job), facts.fetched,
+      facts.to_be_fetched);
+  td_test_pin ("%s: %s of %s, %s, %s of %s, %s, by %s, %s, at %s, %s, in %s%s", name, facts.id,
+               facts.title, facts.profile, facts.scan, facts.recipe, facts.output_there,
+               facts.scheduler_id, facts.method, facts.place, facts.output, facts.watch, text->str);
+}
+
+/* Seconds are not kept. */
+static void
+assert_says (TdRemoteJob *job, const char *says)
+{
+  g_auto (TdRemoteFacts) facts = { 0 };
+
+  td_remote_job_facts (job, &facts);
+  g_autofree char *line = td_remote_facts_line (&facts);
+  g_assert_nonnull (strstr (line, says));
+}
+
+static void
+look (TdRemoteJob *job)
+{
+  g_autoptr (GError) error = NULL;
+
+  td_remote_job_look (job, NULL, &error);
+  g_assert_no_error (error);
+}
+
+/* What a second look finds: more events behind half a line, or a file that begins anew. */
+static void
+look_again (const char *job_folder, const State *state, TdRemoteJob *job)
+{
+  g_autofree char *name = g_strconcat (state->name, ", again", NULL);
+  g_autofree char *half = g_strdup_printf ("%s%.20s", state->events, state->more);
+  g_autofree char *whole = g_strconcat (state->events, state->more, NULL);
+
+  if (*state->more) {
+    put (job_folder, "events.jsonl", half);
+    look (job);
+    put (job_folder, "events.jsonl", whole);
+  } else
+    put (job_folder, "events.jsonl", "{\"event\": \"start\", \"time\": 980}\n");
+  look (job);
+  pin_facts (name, job);
+}
+
+/* A process of the job, which sleeps. */
+static GPid
+start_process (const char *job_folder)
+{
+  const char *const words[] = { "sleep", "100", NULL };
+  g_autofree char *name = g_strconcat ("TOMODESK_JOB=", job_folder, NULL);
+  const char *const env[] = { name, NULL };
+  g_autoptr (GError) error = NULL;
+  GPid process;
+
+  g_spawn_async (NULL, (char **) words, (char **) env,
+                 G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD, NULL, NULL, &process, &error);
+  g_assert_no_error (error);
+  return process;
+}
+
+static void
+test_states (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *job_folder = test_folder_file (folder, "job");
+  const GPid process = start_process (job_folder);
+
+  for (guint i = 0; i < G_N_ELEMENTS (states); i++) {
+    TdShell *shell = host_of (folder->path, states[i].scontrol ? i : 0);
+    g_autoptr (TdRemoteJob) job = td_remote_job_of_folder (shell, job_folder);
+
+    make_folder (folder->path, &states[i], process);
+    look (job);
+    pin_facts (states[i].name, job);
+    if (states[i].says)
+      assert_says (job, states[i].says);
+    if (states[i].more)
+      look_again (job_folder, &states[i], job);
+  }
+  kill (process, SIGKILL);
+}
+
+/* ── What events say ── */
+
+static void
+test_events (void)
+{
+  static const char events[]
+      = "{\"event\": \"start\", \"time\": 900, \"ranks\": 3, \"nx\": 40, \"ny\": 30, "
+        "\"slices\": 20, \"first_row\": 5, \"slice_rows\": 2, \"pixel_mm\": 0.125, \"units\": "
+        "\"1/mm\", \"method\": \"sirt\", \"restarts\": 1}\n"
+        "{\"event\": \"rank\", \"rank\": 0, \"node\": \"a\", \"device\": \"host\", \"kernel\": "
+        "\"k\", \"first\": 4, \"count\": 6, \"first_view\": 10, \"views\": 12}\n"
+        "{\"event\": \"rank\", \"rank\": 1, \"node\": \"b\", \"device\": \"host\", \"first\": 4, "
+        "\"count\": 1, \"first_view\": 10, \"views\": 12, \"view_parts\": 3}\n"
+        "{\"event\": \"rank\", \"rank\": 2}\n"
+        "no event\n{\"time\": 905}\n{\"event\": \"note\"}\n"
+        "{\"event\": \"note\", \"text\": \"said\"}\n{\"event\": \"note\", \"text\": \"said\"}\n"
+        "{\"event\": \"note\", \"text\": \"said too\"}\n"
+        "{\"event\": \"slice\", \"index\": 3, \"pass\": 2, \"path\": \"preview/3.tif\"}\n"
+        "{\"event\": \"slice\", \"index\": 4, \"path\": \"/preview/3.tif\"}\n"
+        "{\"event\": \"slice\", \"index\": 5, \"path\": \"../3.tif\"}\n"
+        "{\"event\": \"slice\", \"index\": 6}\n"
+        "{\"event\": \"scan\", \"index\": 0, \"path\": \"one\", \"state\": \"running\"}\n"
+        "{\"event\": \"scan\", \"index\": 2, \"path\": \"three\", \"state\": \"running\"}\n"
+        "{\"event\": \"scan\", \"index\": 1, \"path\": \"two\", \"state\": \"waiting\"}\n"
+        "{\"event\": \"scan\", \"index\": 0, \"path\": \"one\", \"state\": \"failed\"}\n"
+        "{\"event\": \"scan\", \"index\": 0}\n"
+        "{\"event\": \"progress\", \"done\": 3, \"total\": 2, \"scan\": 1, \"scan_done\": 0.5}\n"
+        "{\"event\": \"progress\", \"time\": 930, \"done\": 1, \"total\": 0, \"scan\": 2}\n";
+  static const State state = { "all", HERE, events, .alive = TRUE };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *job_folder = test_folder_file (folder, "job");
+  const GPid process = start_process (job_folder);
+  g_autoptr (TdRemoteJob) job = td_remote_job_of_folder (host_of (folder->path, 0), job_folder);
+
+  make_folder (folder->path, &state, process);
+  put (job_folder, "job.json", "{\"profile\": \"own\", \"batch\": {\"watch\": \"/w\"}}");
+  look (job);
+  pin_facts ("told", job);
+  /* The next run of the same job says all this anew. */
+  put (job_folder, "events.jsonl", "");
+  look (job);
+  pin_facts ("begun anew", job);
+  kill (process, SIGKILL);
+}
+
+/* ── What a host that fails says ── */
+
+/* Each thing that is done to a job ends with the host's words, and does nothing else. */
+static void
+test_refused (void)
+{
+  static const struct {
+    const char *name;
+    gboolean (*act) (TdRemoteJob *job, GCancellable *cancellable, GError **error);
+  } acts[] = { { "look", td_remote_job_look },
+               { "cancel", td_remote_job_cancel },
+               { "again", td_remote_job_again },
+               { "forget", td_remote_job_forget } };
+  static const State ended = { "", HERE, START FAILED };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *job_folder = test_folder_file (folder, "job");
+  g_autofree char *prelude = g_strdup_printf (
+      "ps () { echo no processes >&2; return 1; }\nsetsid () { touch '%s/started'; }\n",
+      folder->path);
+  g_autofree char *started = test_folder_file (folder, "started");
+  TdShell *shell = td_shell_get ("hall", NULL, prelude);
+
+  make_folder (folder->path, &ended, 1);
+  for (guint i = 0; i < G_N_ELEMENTS (acts); i++) {
+    g_autoptr (TdRemoteJob) job = td_remote_job_of_folder (shell, job_folder);
+    g_autoptr (GError) error = NULL;
+    /* The first look, which knows no session yet, counts none. */
+    const gboolean done = acts[i].act (job, NULL, &error);
+    g_assert_false (done);
+    td_test_pin ("%s: %s", acts[i].name, error->message);
+    pin_facts (acts[i].name, job);
+    g_assert_false (g_file_test (started, G_FILE_TEST_EXISTS));
+    g_assert_true (g_file_test (job_folder, G_FILE_TEST_EXISTS));
+  }
+}
+
+/* What may be done to a job that runs, has ended, or is done. */
+static void
+test_allowed (void)
+{
+  static const State each[] = { { "running", HERE, START, .alive = TRUE },
+                                { "failed", HERE, START FAILED },
+                                { "done", HERE, START "{\"event\": \"done\", \"time\": 950}\n" } };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *job_folder = test_folder_file (folder, "job");
+  const GPid process = start_process (job_folder);
+
+  for (guint i = 0; i < G_N_ELEMENTS (each); i++) {
+    g_autoptr (TdRemoteJob) job = td_remote_job_of_folder (host_of (folder->path, 0), job_folder);
+    g_autoptr (GError) again = NULL, fetch = NULL, forget = NULL;
+
+    make_folder (folder->path, &each[i], process);
+    look (job);
+    if (i != 1) { /* which is started */
+      g_assert_false (td_remote_job_again (job, NULL, &again));
+      td_test_pin ("%s, again: %s", each[i].name, again->message);
+    }
+    const gboolean fetched = td_remote_job_fetch (job, NULL, NULL, &fetch);
+    td_test_pin ("%s, fetched %d: %s", each[i].name, fetched, fetch ? fetch->message : "");
+    const gboolean forgotten = td_remote_job_forget (job, NULL, &forget);
+    td_test_pin ("%s, forgotten %d: %s", each[i].name, forgotten, forget ? forget->message : "");
+    g_assert_cmpint (g_file_test (job_folder, G_FILE_TEST_EXISTS), ==, !forgotten);
+  }
+  kill (process, SIGKILL);
+}
+
+/* One shell waits for all scripts of a host, which takes less than one for each. */
+static const char ssh[]
+    = "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift 2\nexec \"$@\"\n";
+
+int
+main (int argc, char **argv)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *program = test_folder_file (folder, "ssh");
+  g_autofree char *path = g_strconcat (folder->path, ":", g_getenv ("PATH"), NULL);
+
+  g_test_init (&argc, &argv, NULL);
+  put (folder->path, "ssh", ssh);
+  g_assert_cmpint (g_chmod (program, 0700), ==, 0);
+  g_setenv ("PATH", path, TRUE);
+  g_test_add_func ("/remote-job/states", test_states);
+  g_test_add_func ("/remote-job/events", test_events);
+  g_test_add_func ("/remote-job/refused", test_refused);
+  g_test_add_func ("/remote-job/allowed", test_allowed);
+  return g_test_run ();
+}
