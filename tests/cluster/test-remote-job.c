@@ -54,7 +54,7 @@ static const State states[] = {
   { "hangs", HERE, NULL, .says = "not met in 6 s", .output_s = CLOCK - 6, .alive = TRUE,
     .error = "no slots\n" },
   { "hangs on", HERE, NULL, .says = "not met in 30 s", .output_s = CLOCK - 39, .alive = TRUE,
-    .ranks = "0-12-a 2-12-b 2-12-b 0012 x-12-c 3-11-a" },
+    .ranks = "1-12-a 2-12-b 2-12-b 0012 x-12-c 3-11-a" },
   { "hangs with all", HERE, NULL, .says = "not met in 10 s", .output_s = CLOCK - 10, .alive = TRUE,
     .ranks = "0-10-n0 1-10-n1 2-10-n2 3-10-n3 4-10-n4 5-10-n5 6-10-n6 7-10-n7 8-10-n8 9-10-n9" },
   { "runs", HERE, MET, .alive = TRUE,

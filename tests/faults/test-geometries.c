@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Geometry files and the scans they describe are cut short, have flipped bits, contradict each
- * other and are absurd. Each opening ends with a scan or with one sentence that says what to do. */
+ * other and are absurd. Each opening ends with a scan or with one sentence that says what to do.
+ * What each ends with is kept (tests/pins). */
 #include <glib/gstdio.h>
 #include <math.h>
 
 #include "dataset/error.h"
 #include "dataset/geometry-file.h"
 #include "dataset/geometry-json.h"
+#include "dataset/message.h"
 #include "dataset/tiff-save.h"
+#include "tests/common/pins.h"
 #include "tests/unit/test-folder.h"
 
 #define COLUMNS 20u
@@ -112,6 +115,7 @@ static const struct {
   { "rabbitct", "part.rctd" },
 };
 #define N_KINDS G_N_ELEMENTS (kinds)
+#define JSON 3u
 #define FIPS 5u
 #define RABBITCT 6u
 
@@ -131,6 +135,132 @@ sound_file (guint kind, gsize *size)
   }
   *size = strlen (text);
   return text;
+}
+
+/* ── What comes of opening ── */
+
+/* Of many openings it is counted: how often which sentence came, and what all scans state. */
+static GTree *counted; /* sentence → guint; NULL: each opening is kept by itself */
+static double stated_sum;
+
+static void
+add_stated (double value)
+{
+  if (isfinite (value))
+    stated_sum += value / (1 + fabs (value));
+}
+
+static void
+count_end (const char *sentence)
+{
+  guint *n = g_tree_lookup (counted, sentence);
+
+  if (!n)
+    g_tree_insert (counted, g_strdup (sentence), n = g_new0 (guint, 1));
+  ++*n;
+}
+
+static void
+count_opened (const TdScanFacts *f)
+{
+  const TdGeometry *g = &f->geometry;
+  const double values[] = { f->n_columns,
+                            f->n_rows,
+                            f->n_flats,
+                            f->n_darks,
+                            f->white_level,
+                            f->centre_px,
+                            g->pixel_width_mm,
+                            g->pixel_height_mm,
+                            g->source_axis_mm,
+                            g->source_detector_mm,
+                            g->detector_offset_u_px,
+                            g->detector_offset_v_px,
+                            g->axis_offset_mm,
+                            g->detector_tilt_rad[0],
+                            g->detector_tilt_rad[1],
+                            g->detector_tilt_rad[2],
+                            g->voxel_mm };
+
+  for (guint i = 0; i < G_N_ELEMENTS (values); i++)
+    add_stated ((i + 1) * values[i]);
+  for (guint view = 0; view < f->n_views; view++)
+    add_stated ((view + 1) * f->angles_rad[view]);
+  for (guint i = 0; i < 12 * g->n_view_matrices; i++)
+    add_stated (g->view_matrices[i]);
+  for (guint i = 0; f->notes && f->notes[i]; i++)
+    count_end (td_message_id (f->notes[i]));
+  count_end ("a scan");
+}
+
+static void
+pin_opened (const TdScanFacts *f)
+{
+  const TdGeometry *g = &f->geometry;
+  g_autofree char *notes = td_messages_join (f->notes, " ", NULL);
+  double matrices = 0;
+
+  for (guint i = 0; i < 12 * g->n_view_matrices; i++)
+    matrices += (1 + i % 7) * g->view_matrices[i];
+  td_test_pin ("%s: %u × %u, %u views, %u flats, %u darks, from %.5f to %.5f; %d, pixel %.5f × "
+               "%.5f, at %.5f and %.5f, off %.5f %.5f %.5f, tilted %.6f %.6f %.6f, voxel %.5f of "
+               "%u × %u × %u, %u matrices %.4f; centre %.4f, white %.1f; %s",
+               f->format, f->n_columns, f->n_rows, f->n_views, f->n_flats, f->n_darks,
+               f->angles_rad[0], f->angles_rad[f->n_views - 1], g->beam, g->pixel_width_mm,
+               g->pixel_height_mm, g->source_axis_mm, g->source_detector_mm,
+               g->detector_offset_u_px, g->detector_offset_v_px, g->axis_offset_mm,
+               g->detector_tilt_rad[0], g->detector_tilt_rad[1], g->detector_tilt_rad[2],
+               g->voxel_mm, g->volume_size[0], g->volume_size[1], g->volume_size[2],
+               g->n_view_matrices, matrices, f->centre_px, f->white_level, notes);
+}
+
+static TdScan *
+open_any (const char *path, const TdScanOptions *options, GError **error)
+{
+  TdScan *scan = td_scan_open (path, options, NULL, error);
+
+  if (scan && counted)
+    count_opened (td_scan_facts (scan));
+  else if (scan)
+    pin_opened (td_scan_facts (scan));
+  else if (counted) {
+    g_autofree char *packed = td_error_pack (*error);
+    g_autoptr (TdMessage) message = td_message_unpack (packed);
+    count_end (td_message_id (message));
+  } else
+    td_test_pin ("%s", (*error)->message);
+  return scan;
+}
+
+static int
+compare_sentences (gconstpointer a, gconstpointer b, gpointer unused)
+{
+  return strcmp (a, b);
+}
+
+static void
+begin_counting (void)
+{
+  counted = g_tree_new_full (compare_sentences, NULL, g_free, g_free);
+  stated_sum = 0;
+}
+
+static gboolean
+pin_end (gpointer sentence, gpointer n, gpointer unused)
+{
+  td_test_pin ("%u times: %s", *(guint *) n, (char *) sentence);
+  return FALSE;
+}
+
+/* Which damaged JSON is read all the same is up to JSON-GLib. */
+static void
+end_counting (guint kind)
+{
+  if (kind != JSON && kind != FIPS) {
+    g_tree_foreach (counted, pin_end, NULL);
+    td_test_pin ("stated in all: %.0f", 1000 * stated_sum);
+  }
+  g_clear_pointer (&counted, g_tree_unref);
 }
 
 /* ── Opening ── */
@@ -173,7 +303,7 @@ open_kind (const TestFolder *folder, guint kind, gboolean as_geometry, GError **
                                   .pixel_mm = kind < 2 || kind == FIPS ? 0 : 0.5,
                                   .angles = kind == FIPS ? "0:300" : NULL };
 
-  return td_scan_open (own ? file : stack, &options, NULL, error);
+  return open_any (own ? file : stack, &options, error);
 }
 
 /* A scan that can be read, or one sentence. */
@@ -279,10 +409,12 @@ test_cut_short (gconstpointer data)
   g_autofree char *bytes = sound_file (kind, &size);
 
   make_stack (folder);
+  begin_counting ();
   for (gsize length = 0; length<size; length += size> 2000 ? 29 : 3) {
     write_file (folder, kinds[kind].file, bytes, length);
     check_open (folder, kind, length % 2);
   }
+  end_counting (kind);
 }
 
 static void
@@ -295,6 +427,7 @@ test_flipped (gconstpointer data)
   g_autofree char *bytes = sound_file (kind, &size);
 
   make_stack (folder);
+  begin_counting ();
   for (guint i = 0; i < FLIPS; i++) {
     g_autofree char *copy = g_memdup2 (bytes, size);
     const guint n = g_rand_int_range (random, 1, 5);
@@ -307,6 +440,7 @@ test_flipped (gconstpointer data)
     write_file (folder, kinds[kind].file, copy, size);
     check_open (folder, kind, i % 2);
   }
+  end_counting (kind);
 }
 
 /* ── Contradictions ── */
@@ -525,7 +659,7 @@ test_proposed_volume (void)
 
     make_stack (folder);
     write_file (folder, "geometry.json", text, strlen (text));
-    g_autoptr (TdScan) scan = td_scan_open (stack, &options, NULL, &error);
+    g_autoptr (TdScan) scan = open_any (stack, &options, &error);
     if (proposals[i].good) {
       g_assert_no_error (error);
       continue;
@@ -568,7 +702,7 @@ test_own_keys (void)
 
     make_stack (folder);
     write_file (folder, "geometry.json", text, strlen (text));
-    g_autoptr (TdScan) scan = td_scan_open (stack, &options, NULL, &error);
+    g_autoptr (TdScan) scan = open_any (stack, &options, &error);
     g_test_message ("%s", keys[i].more);
     if (!keys[i].says)
       g_assert_no_error (error);
@@ -666,7 +800,7 @@ test_square_pixel (void)
 
     make_stack (folder);
     write_file (folder, "geometry.json", text, strlen (text));
-    g_autoptr (TdScan) scan = td_scan_open (stack, &options, NULL, &error);
+    g_autoptr (TdScan) scan = open_any (stack, &options, &error);
     g_assert_no_error (error);
     g_assert_cmpfloat (td_scan_facts (scan)->geometry.pixel_width_mm, ==, 0.25);
     g_assert_cmpfloat (td_scan_facts (scan)->geometry.pixel_height_mm, ==, 0.25);
@@ -692,11 +826,11 @@ test_described_otherwise (void)
     make_stack (folder);
     write_file (folder, kinds[kind].file, bytes, size);
     write_file (folder, "own.json", circle, strlen (circle));
-    g_assert_null (td_scan_open (described, &options, NULL, &error));
+    g_assert_null (open_any (described, &options, &error));
     test_assert_sentence (error, "--angles");
     g_clear_error (&error);
     options.angles = "0:300";
-    g_autoptr (TdScan) scan = td_scan_open (described, &options, NULL, &error);
+    g_autoptr (TdScan) scan = open_any (described, &options, &error);
     g_assert_no_error (error);
     g_assert_cmpfloat_with_epsilon (td_scan_facts (scan)->angles_rad[1], G_PI / 3, 1e-9);
   }
@@ -822,7 +956,7 @@ test_named_alike (void)
       size = strlen (bytes);
     }
     write_file (folder, named[i].file, bytes, size);
-    g_autoptr (TdScan) scan = td_scan_open (opened, &options, NULL, &error);
+    g_autoptr (TdScan) scan = open_any (opened, &options, &error);
     g_assert_no_error (error);
     const TdScanFacts *facts = td_scan_facts (scan);
     g_assert_cmpint (facts->geometry.beam, ==, TD_BEAM_CONE);
@@ -887,7 +1021,7 @@ open_ctsimu (const char *metadata, const char *scenario, GError **error)
   write_file (folder, "d.raw", (const char *) samples, frame);
   write_file (folder, "s.json", scenario, strlen (scenario));
   write_file (folder, name, metadata, strlen (metadata));
-  return td_scan_open (path, NULL, NULL, error);
+  return open_any (path, NULL, error);
 }
 
 /* One change to either file makes a sentence, not another volume. */
@@ -1027,11 +1161,11 @@ test_stated_twice (void)
 
   make_stack (folder);
   write_file (folder, "geometry.json", text, strlen (text));
-  g_assert_null (td_scan_open (stack, &options, NULL, &error));
+  g_assert_null (open_any (stack, &options, &error));
   test_assert_sentence (error, "--sod-mm");
   g_clear_error (&error);
   options.source_axis_mm = options.source_detector_mm = 0;
-  g_autoptr (TdScan) scan = td_scan_open (stack, &options, NULL, &error);
+  g_autoptr (TdScan) scan = open_any (stack, &options, &error);
   g_assert_no_error (error);
   g_assert_cmpfloat_with_epsilon (td_scan_facts (scan)->geometry.source_axis_mm, 100, 1e-6);
   g_assert_cmpfloat_with_epsilon (td_scan_facts (scan)->geometry.source_detector_mm, 300, 1e-6);
@@ -1055,7 +1189,7 @@ test_angles_beside (gconstpointer data)
     const TdScanOptions options
         = { .geometry = own ? NULL : file, .pixel_mm = 0.5, .angles = stated ? "0:50" : NULL };
     g_autoptr (GError) error = NULL;
-    g_autoptr (TdScan) scan = td_scan_open (own ? file : stack, &options, NULL, &error);
+    g_autoptr (TdScan) scan = open_any (own ? file : stack, &options, &error);
     g_assert_no_error (error);
     g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
     if (stated)
@@ -1066,7 +1200,8 @@ test_angles_beside (gconstpointer data)
   }
 }
 
-/* Where the axis is seen follows from what is stated beside a geometry, as all else of it does. */
+/* Where the axis is seen follows from what is stated beside a geometry, as all else of it does.
+ */
 static void
 test_stated_beside (void)
 {
@@ -1098,8 +1233,7 @@ test_stated_beside (void)
                                       .source_axis_mm = stated[i].source_axis_mm,
                                       .source_detector_mm = stated[i].source_detector_mm };
       g_autoptr (GError) error = NULL;
-      g_autoptr (TdScan) scan
-          = td_scan_open (kind == 2 ? described : stack, &options, NULL, &error);
+      g_autoptr (TdScan) scan = open_any (kind == 2 ? described : stack, &options, &error);
       g_assert_no_error (error);
       const TdScanFacts *facts = td_scan_facts (scan);
       const TdGeometry *g = &facts->geometry;
@@ -1123,20 +1257,20 @@ test_missing (void)
   g_autoptr (GError) error = NULL;
 
   make_stack (folder);
-  g_assert_null (td_scan_open (stack, &options, NULL, &error));
+  g_assert_null (open_any (stack, &options, &error));
   test_assert_sentence (error, "geometry.xml");
   g_assert_error (error, TD_ERROR, TD_ERROR_NOT_FOUND);
   g_clear_error (&error);
   write_file (folder, "geometry.xml", text, strlen (text));
-  g_assert_null (td_scan_open (stack, &options, NULL, &error));
+  g_assert_null (open_any (stack, &options, &error));
   test_assert_sentence (error, "--pixel-mm");
   g_clear_error (&error);
   options.geometry = folder->path;
-  g_assert_null (td_scan_open (stack, &options, NULL, &error));
+  g_assert_null (open_any (stack, &options, &error));
   test_assert_sentence (error, "no geometry file");
   g_clear_error (&error);
   options.geometry = stack; /* an image */
-  g_assert_null (td_scan_open (stack, &options, NULL, &error));
+  g_assert_null (open_any (stack, &options, &error));
   test_assert_sentence (error, NULL);
 }
 
