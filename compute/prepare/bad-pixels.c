@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compute/device/host.h"
+#include "compute/portion.h"
 #include "dataset/sort.h"
 
 #define WINDOW 2        /* pixels to either side that a pixel is compared with */
@@ -40,7 +41,8 @@ read_statistics (TdScan *scan, TdFrameKind kind, const Band *band, float *mean, 
   const guint n_frames = kind == TD_FRAME_DARK ? facts->n_darks : facts->n_flats;
   guint n_rows = band->end - band->first;
   gsize pixels = (gsize) n_rows * band->n_columns;
-  guint portion = (guint) CLAMP (PORTION_BYTES / (pixels * sizeof (float)), 1, n_frames);
+  guint portion
+      = (guint) CLAMP (td_portion (PORTION_BYTES) / (pixels * sizeof (float)), 1, n_frames);
   g_autofree float *samples = g_new (float, pixels *portion);
   g_autofree double *sum = g_new0 (double, pixels), *squares = g_new0 (double, pixels);
 
@@ -199,7 +201,8 @@ bad_pixels_find (TdScan *scan, double deviations, guint8 *mask, GCancellable *ca
                  GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (scan);
-  guint portion = (guint) CLAMP (PORTION_BYTES / (16u * facts->n_columns), 1, facts->n_rows);
+  guint portion
+      = (guint) CLAMP (td_portion (PORTION_BYTES) / (16u * facts->n_columns), 1, facts->n_rows);
   double spread[N_FEATURES];
 
   if (!measure_spread (scan, spread, cancellable, error))
@@ -221,11 +224,11 @@ bad_pixels_find (TdScan *scan, double deviations, guint8 *mask, GCancellable *ca
 guint64
 td_bad_pixels_host_bytes (const TdScanFacts *facts)
 {
-  guint64 band = MIN (PORTION_BYTES / 16, (guint64) facts->n_rows * facts->n_columns)
+  guint64 band = MIN (td_portion (PORTION_BYTES) / 16, (guint64) facts->n_rows * facts->n_columns)
                  + (2 * WINDOW + 1) * (guint64) facts->n_columns;
   guint64 sampled = (guint64) SAMPLED_ROWS * facts->n_columns;
 
-  return (guint64) facts->n_rows * facts->n_columns + PORTION_BYTES
+  return (guint64) facts->n_rows * facts->n_columns + td_portion (PORTION_BYTES)
          + band * (2 * N_FEATURES * sizeof (float) + 2 * sizeof (double) + sizeof (float))
          + sampled * N_FEATURES * sizeof (float);
 }

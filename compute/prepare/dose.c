@@ -6,6 +6,7 @@
 
 #include "compute/device/host-fft.h"
 #include "compute/device/host.h"
+#include "compute/portion.h"
 #include "dataset/error.h"
 #include "dataset/scan-view.h"
 #include "flat-beam.h"
@@ -169,7 +170,7 @@ dose_read_part (Air *air, TdFlats *flats, const TdDoseSpec *spec, const AirPart 
   const RowBand *band = &part->rows;
   guint n_columns = td_scan_facts (scan)->n_columns;
   guint64 view_bytes = (guint64) band->n_rows * n_columns * sizeof (float);
-  guint portion = (guint) CLAMP (PORTION_BYTES / view_bytes, 1, air->n_views);
+  guint portion = (guint) CLAMP (td_portion (PORTION_BYTES) / view_bytes, 1, air->n_views);
   g_autofree float *rows = g_try_new (float, (gsize) portion * band->n_rows * n_columns);
   TdFlatBeam beam = { 0 };
 
@@ -305,7 +306,7 @@ td_dose_host_bytes (const TdScanFacts *facts)
 {
   guint64 pixels = MAX (MIN (PIXELS_A_VIEW, VALUES / facts->n_views), facts->n_columns);
 
-  return pixels * facts->n_views * sizeof (float) + PORTION_BYTES
+  return pixels * facts->n_views * sizeof (float) + td_portion (PORTION_BYTES)
          + ROWS_A_BAND * (guint64) facts->n_columns * sizeof (float);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compute/device/host.h"
+#include "compute/portion.h"
 #include "dataset/sort.h"
 
 /* Ranges kept: a job's reading thread is at most a few slabs ahead of the last device. */
@@ -334,7 +335,7 @@ static guint
 frames_in_portion (guint n_columns, guint n_rows, guint n_frames)
 {
   guint64 frame_bytes = (guint64) n_rows * n_columns * sizeof (float);
-  return (guint) CLAMP (PORTION_BYTES / MAX (frame_bytes, 1), 1, MAX (n_frames, 1));
+  return (guint) CLAMP (td_portion (PORTION_BYTES) / MAX (frame_bytes, 1), 1, MAX (n_frames, 1));
 }
 
 /* A median needs all frames at once, so rows come in portions. */
@@ -342,7 +343,7 @@ static guint
 rows_in_portion (guint n_columns, guint n_rows, guint n_frames)
 {
   guint64 row_bytes = (guint64) n_columns * n_frames * sizeof (float);
-  return (guint) CLAMP (4 * PORTION_BYTES / MAX (row_bytes, 1), 1, MAX (n_rows, 1));
+  return (guint) CLAMP (4 * td_portion (PORTION_BYTES) / MAX (row_bytes, 1), 1, MAX (n_rows, 1));
 }
 
 guint64

@@ -6,6 +6,7 @@
 
 #include "compute/device/host-fft.h"
 #include "compute/device/host.h"
+#include "compute/portion.h"
 #include "dataset/error.h"
 #include "dataset/geometry-matrix.h"
 
@@ -107,8 +108,8 @@ guint64
 td_paganin_batch_bytes (TdDevice *device, guint64 thread_bytes)
 {
   if (!td_device_info (device)->host_pointers)
-    return TD_PAGANIN_BATCH_BYTES;
-  return MIN (td_host_threads () * thread_bytes, TD_PAGANIN_BATCH_BYTES);
+    return td_portion (TD_PAGANIN_BATCH_BYTES);
+  return td_portion (MIN (td_host_threads () * thread_bytes, TD_PAGANIN_BATCH_BYTES));
 }
 
 gboolean
@@ -293,7 +294,7 @@ td_paganin_core_bytes (const TdStep *step, const TdScanFacts *facts, guint n_row
                 n_terms = paganin_terms_most (n_rows);
   const guint64 one = 2 * sizeof (float) * nx * n_terms;
   /* The transforms may want as much again. */
-  return 2 * MAX (one, MIN (TD_PAGANIN_BATCH_BYTES, one * ((facts->n_views + 1) / 2)))
+  return 2 * MAX (one, MIN (td_portion (TD_PAGANIN_BATCH_BYTES), one * ((facts->n_views + 1) / 2)))
          + sizeof (float)
                * (n_terms * nx
                   + paganin_core_round_up (n_terms, TERMS_AT_ONCE)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compute/device/host.h"
+#include "compute/portion.h"
 #include "dataset/sort.h"
 #include "kernels/params.h"
 #include "slab.h"
@@ -613,7 +614,7 @@ ready_counters (TdPreparation *preparation, TdQueue *queue, guint64 samples, GEr
         || !td_fill_zero (queue, preparation->counters, 0, preparation->counters->bytes, error))
       return FALSE;
   }
-  if (preparation->counted_samples + samples > G_MAXUINT32
+  if (preparation->counted_samples + samples > td_portion (G_MAXUINT32)
       && !collect_counters (preparation, queue, error))
     return FALSE;
   preparation->counted_samples += samples;

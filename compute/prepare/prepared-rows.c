@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "compute/device/host.h"
+#include "compute/portion.h"
 
 /* ── Reading ── */
 
@@ -49,7 +50,8 @@ td_rows_read_scan (gpointer user, TdRowRange range, float *out, GCancellable *ca
         scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, facts->n_views, range.first, range.count },
         out, cancellable, error);
 
-  const guint step = MAX (1, PIECE_BYTES / (facts->n_columns * (guint) sizeof (float)));
+  const guint step
+      = (guint) MAX (1, td_portion (PIECE_BYTES) / (facts->n_columns * sizeof (float)));
   Read read
       = { scan, range.first, step, (facts->n_views + step - 1) / step, out, cancellable, NULL };
   td_parallel_for (range.count * read.steps, prepared_rows_read_piece, &read);

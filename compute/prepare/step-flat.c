@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "compute/portion.h"
 #include "flat-beam.h"
 #include "slab.h"
 #include "steps.h"
@@ -141,7 +142,8 @@ static gboolean
 refuse_if_all_dead (TdSlab *slab, TdFlatsHow how, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (slab->scan);
-  guint portion = MAX (1, (guint) ((16u << 20) / MAX ((guint64) facts->n_columns * 4, 1)));
+  guint portion
+      = MAX (1, (guint) (td_portion (16u << 20) / MAX ((guint64) facts->n_columns * 4, 1)));
 
   for (guint row0 = 0; row0 < facts->n_rows; row0 += portion) {
     guint n_rows = MIN (portion, facts->n_rows - row0);

@@ -6,6 +6,7 @@
 #include "steps.h"
 #include "compute/device/host-fft.h"
 #include "compute/device/host.h"
+#include "compute/portion.h"
 #include "dataset/error.h"
 
 /* ── On the host ── */
@@ -302,9 +303,10 @@ step_paganin_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guin
   if (reason)
     return 0;
   Shape shape = shape_of (&paganin, n_rows, facts->n_views, facts->n_columns, TRUE, TRUE,
-                          TD_PAGANIN_BATCH_BYTES);
+                          td_portion (TD_PAGANIN_BATCH_BYTES));
   guint64 image = 2 * sizeof (float) * (guint64) shape.nx * shape.ny;
-  guint64 images = MAX (image, MIN (TD_PAGANIN_BATCH_BYTES, image * ((facts->n_views + 1) / 2)));
+  guint64 images
+      = MAX (image, MIN (td_portion (TD_PAGANIN_BATCH_BYTES), image * ((facts->n_views + 1) / 2)));
   /* The transform may want as much again. */
   return 2 * images + (shape.nx + shape.ny) * sizeof (float)
          + td_paganin_core_bytes (step, facts, n_rows);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "compute/portion.h"
 #include "slab.h"
 #include "steps.h"
 
@@ -68,7 +69,8 @@ typedef gboolean (*Remove) (const TdStep *step, TdSlab *slab, TdBuffer *aside, c
 static guint64
 zingers_aside_bytes (guint64 piece, guint n, gboolean cpu_shaped)
 {
-  return CLAMP ((cpu_shaped ? CPU_BYTES : GPU_BYTES) / MAX (piece, 1), 1, MAX (n, 1)) * piece;
+  return CLAMP (td_portion (cpu_shaped ? CPU_BYTES : GPU_BYTES) / MAX (piece, 1), 1, MAX (n, 1))
+         * piece;
 }
 
 /* Copies the part to @aside, [row][view][margin + column + margin]. */

@@ -27,6 +27,67 @@ error_by (const TdPhantomScan *spec, TdScan *scan, const char *method)
   return error;
 }
 
+static void
+ignore_slices (guint first, guint count, const float *slices, gpointer user)
+{
+}
+
+typedef struct {
+  guint slice, n_passes;
+  gsize n; /* pixels */
+  float *pixels;
+} Looked;
+
+static void
+keep_look (guint slice, guint pass, const float *pixels, gpointer user)
+{
+  Looked *looked = user;
+
+  looked->slice = slice;
+  looked->n_passes = pass;
+  memcpy (looked->pixels, pixels, looked->n * sizeof *pixels);
+}
+
+/* Who looks on after the last pass sees the very slice that the volume has there. */
+static void
+test_looked_at (void)
+{
+  static const struct {
+    guint n_rows;
+    gboolean cone;
+    gint region[4];
+  } cases[] = { { 5, FALSE, { 0 } }, { 12, TRUE, { 0 } }, { 13, TRUE, { 3, 5, 12, 9 } } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    TdPhantomScan spec;
+    g_autoptr (TdScan) scan
+        = td_test_phantom_scan (&spec, 20, cases[i].n_rows, 12, 360, cases[i].cone);
+    g_autoptr (GError) error = NULL;
+    TdTestVolume volume;
+    TdRecipe recipe;
+
+    td_test_recipe (&recipe, "sirt", "host");
+    recipe.iterations = 2;
+    memcpy (recipe.region, cases[i].region, sizeof recipe.region);
+    td_test_reconstruct_well (engine, scan, &recipe, &volume);
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    g_assert_no_error (error);
+    g_autoptr (TdJob) job = td_job_new (plan);
+    Looked looked = { .n = (gsize) volume.nx * volume.ny };
+    looked.pixels = g_new (float, looked.n);
+    td_job_set_sink (job, ignore_slices, NULL);
+    td_job_set_estimate_sink (job, keep_look, &looked);
+    g_assert_true (td_job_run (job, NULL, &error));
+    g_assert_cmpuint (looked.n_passes, ==, 2);
+    g_assert_cmpuint (looked.slice, ==, volume.n_slices / 2);
+    for (gsize p = 0; p < looked.n; p++)
+      g_assert_cmpfloat_with_epsilon (looked.pixels[p], volume.slices[looked.slice * looked.n + p],
+                                      1e-5);
+    g_free (looked.pixels);
+    td_test_volume_clear (&volume);
+  }
+}
+
 /* ── Few views, short arcs ── */
 
 static void
@@ -278,6 +339,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   engine = td_engine_new (td_methods);
+  g_test_add_func ("/iterative/looked-at", test_looked_at);
   g_test_add_func ("/iterative/few/cone", test_few_cone);
   g_test_add_func ("/iterative/few/fan", test_few_fan);
   g_test_add_func ("/iterative/few/parallel", test_few_parallel);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Row filtering on every device against a direct computation in double. */
+#include "compute/lab/lab-filter.h"
 #include "compute/row-filter-host.h"
 #include "compute/row-filter.h"
 #include "tests/common/devices.h"
@@ -211,6 +212,53 @@ test_wide (void)
   }
 }
 
+/* The references' filter, by the definition: narrow rows, where what is beyond them counts most. */
+static void
+test_double (void)
+{
+  static const TdFilter filters[] = { { TD_FILTER_RAM_LAK, 1, 0, TRUE },
+                                      { TD_FILTER_HANN, 0.7, 0, FALSE },
+                                      { TD_FILTER_BUTTERWORTH, 0.5, 2, TRUE },
+                                      { TD_FILTER_NONE, 1, 0, TRUE } };
+
+  for (guint n = 1; n <= 9; n++)
+    for (guint k = 0; k < 2 * G_N_ELEMENTS (filters); k++) {
+      const TdFilter *filter = &filters[k / 2];
+      const guint more = k % 2 * 3, shift = more ? n % 3 : 0, n_wide = n + more;
+      const guint padded = td_filter_padded_size (n_wide), middle = n_wide + (padded - n_wide) / 2;
+      g_autofree double *response = g_new (double, padded), *line = g_new (double, padded);
+      double row[9], wide[13];
+      g_autoptr (GError) error = NULL;
+      g_autoptr (TdLabFilter) own = td_lab_filter_new (filter, n, n_wide, shift, &error);
+
+      g_assert_no_error (error);
+      for (guint i = 0; i < n; i++)
+        row[i] = 1 + sin (3 * i + k);
+      for (guint i = 0; i < padded; i++) {
+        const double first = filter->extend_edges ? row[0] : 0;
+        const double last = filter->extend_edges ? row[n - 1] : 0;
+        line[i] = i < shift                                   ? first
+                  : i < shift + n                             ? row[i - shift]
+                  : i == middle && (padded - n_wide) % 2 == 1 ? (first + last) / 2
+                  : i < middle                                ? last
+                                                              : first;
+      }
+      g_assert_true (td_filter_response (filter, padded, response));
+      g_assert_cmpmem (td_lab_filter_response (own), padded * sizeof (double), response,
+                       padded * sizeof (double));
+      wide[n_wide] = 1234;
+      td_lab_filter_run (own, row, wide);
+      g_assert_cmpfloat (wide[n_wide], ==, 1234);
+      for (guint i = 0; i < n_wide; i++) {
+        double sum = 0;
+        for (guint f = 0; f < padded; f++)
+          for (guint j = 0; j < padded; j++)
+            sum += line[j] * response[f] / padded * cos (2 * G_PI * f * ((double) i - j) / padded);
+        g_assert_cmpfloat_with_epsilon (wide[i], sum, 1e-12);
+      }
+    }
+}
+
 static void
 test_workspace (void)
 {
@@ -226,6 +274,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/row-filter/wide", test_wide);
+  g_test_add_func ("/row-filter/double", test_double);
   g_test_add_func ("/row-filter/workspace", test_workspace);
   g_autoptr (GPtrArray) entries = td_device_list ();
   for (guint i = 0; i < entries->len; i++) {

@@ -322,10 +322,10 @@ test_coarse_values (void)
   for (guint k = 0; k < 3; k++) {
     plan.units = k == 2 ? "1/mm" : "1/px";
     for (guint i = 0; i < 50; i++)
-      slice[i] = (float) i;
+      slice[i] = 1 + (float) i;
     td_preview_coarse_values (&plan, k == 0 ? 1 : 4, slice);
     for (guint i = 0; i < 50; i++)
-      g_assert_cmpfloat (slice[i], ==, (float) i / (k == 1 ? 4 : 1));
+      g_assert_cmpfloat (slice[i], ==, (1 + (float) i) / (k == 1 ? 4 : 1));
   }
 }
 

@@ -51,6 +51,37 @@ test_even (void)
   check_even (720, 0, 1, 0.25);                  /* two turns */
 }
 
+/* Every view is there once, by rising angles within the period; without one they stay as they are.
+ */
+static void
+test_sorted (void)
+{
+  enum { N = 50 };
+  static const double periods[] = { 0, G_PI, 2 * G_PI };
+  g_autoptr (GRand) random = g_rand_new_with_seed (3);
+  double angles[N];
+
+  for (guint i = 0; i < N; i++)
+    angles[i] = i % 7 == 3 ? angles[i - 1] : g_rand_double_range (random, -20, 20);
+  for (guint p = 0; p < G_N_ELEMENTS (periods); p++) {
+    const double period = periods[p];
+    g_autofree TdDirection *sorted = td_angles_sorted (angles, N, period);
+    gboolean seen[N] = { FALSE };
+
+    for (guint i = 0; i < N; i++) {
+      const double turns = period > 0 ? floor (angles[sorted[i].view] / period) : 0;
+      g_assert_cmpfloat_with_epsilon (sorted[i].angle, angles[sorted[i].view] - turns * period,
+                                      1e-12);
+      g_assert_false (seen[sorted[i].view]);
+      seen[sorted[i].view] = TRUE;
+      if (i > 0)
+        g_assert_true (
+            sorted[i - 1].angle < sorted[i].angle
+            || (sorted[i - 1].angle == sorted[i].angle && sorted[i - 1].view < sorted[i].view));
+    }
+  }
+}
+
 /* Directions count as one up to a hundredth of an even step apart, and beyond as two. */
 static void
 test_same (void)
@@ -254,6 +285,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/angles/even", test_even);
+  g_test_add_func ("/angles/sorted", test_sorted);
   g_test_add_func ("/angles/same", test_same);
   g_test_add_func ("/angles/end-point", test_end_point_included);
   g_test_add_func ("/angles/irregular", test_irregular);

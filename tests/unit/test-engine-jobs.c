@@ -4,12 +4,15 @@
 #include "compute/device/device-api.h"
 #include "compute/engine/engine-private.h"
 #include "compute/engine/job-private.h"
+#include "compute/engine/preview.h"
 #include "compute/device/host.h"
 #include "compute/methods/methods.h"
 #include "dataset/sort.h"
 #include "engine-scans.h"
 #include "tests/common/devices.h"
+#include "tests/common/cone-scan.h"
 #include "tests/common/iterative.h"
+#include "tests/common/scarce.h"
 
 /* ── Plans ── */
 
@@ -624,6 +627,104 @@ test_rows_together_time (void)
   g_assert_cmpfloat (td_plan_estimate (plan, &times, 1e9, 2), >=, without + times.first);
 }
 
+/* ── Short of memory ── */
+
+typedef struct {
+  const char *name;
+  guint n_rows;
+  gboolean cone, lines;   /* counts of a camera with flats, or line integrals */
+  const char *options[9]; /* option and value in turns */
+} ScarceCase;
+
+static const ScarceCase scarce_cases[] = {
+  { "fbp", 3, FALSE, TRUE, { NULL } },
+  { "steps", 3, FALSE, FALSE, { "prepare", "paganin=100:energy=25:distance=20:pixel=5", NULL } },
+  { "rings", 3, FALSE, TRUE, { "prepare", "rings", "prepare", "rings-all", NULL } },
+  { "fourier", 3, FALSE, TRUE, { "method", "fourier", "bin", "2", NULL } },
+  { "fdk-tilted", 12, TRUE, TRUE, { "tilt", "2", NULL } },
+  { "cgls", 1, TRUE, TRUE, { "method", "cgls", "iterations", "1", "start", "zero", NULL } },
+  { "tv", 2, FALSE, TRUE, { "method", "fista-tv", "iterations", "1", "start", "zero", NULL } },
+};
+
+typedef struct {
+  TdScan *scan;
+  TdRecipe recipe;
+  TdTestVolume whole; /* nothing was missing */
+} Scarce;
+
+static gboolean
+scarce_reconstruct (gpointer user, GError **error)
+{
+  Scarce *self = user;
+  g_autoptr (TdEngine) own = td_engine_new (td_methods);
+  TdTestVolume volume;
+
+  if (!td_test_reconstruct (own, self->scan, &self->recipe, &volume, error))
+    return FALSE;
+  assert_close (volume.slices, self->whole.slices, (gsize) volume.nx * volume.ny * volume.n_slices,
+                1e-5);
+  td_test_volume_clear (&volume);
+  return TRUE;
+}
+
+/* What is shown before a volume is made. */
+static gboolean
+scarce_look (gpointer user, GError **error)
+{
+  Scarce *self = user;
+  g_autoptr (TdEngine) own = td_engine_new (td_methods);
+  const guint views[] = { 0, 6 };
+  const TdAxisLine axis = { .centre_px = 7.5 };
+  g_autofree float *projection
+      = td_preview_projection (own, self->scan, 1, &self->recipe, NULL, error);
+  g_autofree float *opposite
+      = projection ? td_preview_opposite (own, self->scan, views, &self->recipe, &axis, NULL, error)
+                   : NULL;
+  g_autofree float *sinogram
+      = opposite ? td_preview_sinogram (own, self->scan, 1, &self->recipe, NULL, error) : NULL;
+  g_autoptr (TdScan) coarse
+      = sinogram ? td_preview_coarse_scan (self->scan, &self->recipe, 1, 2, NULL, error) : NULL;
+
+  return coarse != NULL;
+}
+
+/* Whichever piece of memory is missing, a job makes the same volume all the same, or says why it
+   does not. */
+static void
+test_scarce (gconstpointer data)
+{
+  const ScarceCase *scarce = data;
+  Scarce self = { 0 };
+  TdPhantomScan spec;
+
+  td_phantom_scan_init (&spec);
+  spec.phantom = "ellipsoids";
+  spec.n_columns = 16;
+  spec.n_rows = scarce->n_rows;
+  spec.n_views = 12;
+  spec.n_flats = 4;
+  spec.logged = scarce->lines;
+  if (scarce->cone) {
+    spec.range_deg = 360;
+    spec.geometry = TD_TEST_CONE_BEAM;
+    if (scarce->n_rows == 1)
+      spec.geometry.beam = TD_BEAM_FAN;
+  }
+  g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, NULL);
+  self.scan = scan;
+  recipe_init (&self.recipe, "host", 7.5);
+  for (guint i = 0; scarce->options[i]; i += 2) {
+    g_autoptr (GError) error = NULL;
+    td_recipe_set (&self.recipe, scarce->options[i], scarce->options[i + 1], &error);
+    g_assert_no_error (error);
+  }
+  reconstruct (self.scan, &self.recipe, &self.whole);
+  g_assert_cmpuint (td_test_scarce (scarce_reconstruct, &self), >, 10);
+  if (scarce->n_rows == 3 && !scarce->lines)
+    g_assert_cmpuint (td_test_scarce (scarce_look, &self), >, 5);
+  td_test_volume_clear (&self.whole);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -651,6 +752,10 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/cancel", test_cancel);
   g_test_add_func ("/engine/progress", test_progress);
   g_test_add_func ("/engine/reader-notes", test_reader_notes);
+  for (guint i = 0; i < G_N_ELEMENTS (scarce_cases); i++) {
+    g_autofree char *name = g_strconcat ("/engine/scarce/", scarce_cases[i].name, NULL);
+    g_test_add_data_func (name, &scarce_cases[i], test_scarce);
+  }
   int status = g_test_run ();
   td_engine_unref (engine);
   return status;

@@ -20,6 +20,7 @@
 #include "tests/common/devices.h"
 #include "tests/common/inner-scan.h"
 #include "tests/common/pipeline.h"
+#include "tests/common/scarce.h"
 #include "tests/common/truth.h"
 #include "tests/common/pins.h"
 
@@ -604,8 +605,9 @@ test_faults (void)
 
 /* ── A whole lab ── */
 
+/* @photons: 0: without noise. */
 static TdScan *
-noisy_scan (void)
+scan_of_photons (double photons)
 {
   TdPhantomScan spec;
 
@@ -613,9 +615,15 @@ noisy_scan (void)
   spec.n_columns = 96;
   spec.n_rows = 3;
   spec.n_views = 161;
-  spec.photons = 3000;
+  spec.photons = photons;
   spec.attenuation = 1;
   return td_phantom_scan_new (&spec, NULL);
+}
+
+static TdScan *
+noisy_scan (void)
+{
+  return scan_of_photons (3000);
 }
 
 static guint shown;
@@ -654,6 +662,26 @@ test_named (void)
     /* Of places between two bins single precision may take the other one. */
     g_assert_cmpfloat (outcome->difference.relative_rms, <, i == 0 ? 0.01 : 1e-5);
   }
+}
+
+/* The noise that even and odd views tell is what a picture has more than one without noise. */
+static void
+check_noise (const TdLab *lab, const TdLabOutcome *outcome)
+{
+  g_autoptr (TdScan) scan = scan_of_photons (0);
+  const TdLabVariant *variant = lab->variants->pdata[0];
+  TdLabDifference difference;
+  TdTestVolume clean;
+
+  g_assert_true (td_test_reconstruct (engine, scan, &variant->recipe, &clean, NULL));
+  g_assert_cmpuint (clean.n_slices, ==, 1);
+  g_autofree double *doubles = g_new (double, (gsize) clean.nx *clean.ny);
+  for (gsize i = 0; i < (gsize) clean.nx * clean.ny; i++)
+    doubles[i] = clean.slices[i];
+  td_lab_difference (outcome->pixels, doubles, (gsize) clean.nx * clean.ny, &difference);
+  td_test_pin ("noise %.3g, %.3g by the views", difference.rms, outcome->noise);
+  g_assert_cmpfloat_with_epsilon (outcome->noise, difference.rms, 0.1 * difference.rms);
+  td_test_volume_clear (&clean);
 }
 
 static void
@@ -702,6 +730,10 @@ test_run (void)
   g_assert_null (result->outcomes[4]->pixels);
   /* The noise of the base recipe is that of its own variant. */
   g_assert_cmpfloat_with_epsilon (result->noise, single->noise, 1e-4 * result->noise);
+  check_noise (lab, single);
+  for (guint i = 0; i < 4; i++)
+    td_test_pin ("variant %u: noise %.3g, resolution %.3g, %.3g", i, result->outcomes[i]->noise,
+                 result->outcomes[i]->frc->half_bit_px, result->outcomes[i]->frc->seventh_px);
   g_assert_cmpuint (result->budget_n, ==, 7);
 
   g_autofree char *csv = td_lab_csv (lab, result), *svg = td_lab_svg (lab, result);
@@ -717,6 +749,49 @@ test_run (void)
   }
   g_assert_true (g_str_has_prefix (svg, "<svg"));
   g_assert_null (strstr (svg, "nan"));
+}
+
+typedef struct {
+  TdPlan *plan;
+  const float *rows;
+  TdLabShortcuts cuts;
+} Scarce;
+
+static gboolean
+scarce_truth (gpointer user, GError **error)
+{
+  const Scarce *self = user;
+  g_autofree double *slice = td_lab_truth (self->plan, self->rows, &self->cuts, NULL, error);
+
+  return slice != NULL;
+}
+
+/* Without a piece of memory there is no reference, and it is said why. */
+static void
+test_scarce (void)
+{
+  static const TdLabShortcuts cuts[]
+      = { { 0 }, { .single_filter = TRUE, .half_storage = TRUE }, { .half_run = 4 } };
+  g_autofree float *rows = g_new (float, 24 * 15);
+  TdBackprojectTask task;
+  TdRecipe recipe;
+
+  td_test_random (rows, 24 * 15, 3);
+  td_truth_task_init (&task, 24, 15, 180);
+  g_autoptr (TdScan) scan = td_test_scan (rows, 1, 15, 24, task.angles_rad);
+  td_recipe_init (&recipe);
+  g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
+  recipe.centre_auto = FALSE;
+  recipe.centre_px = 11.3;
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (cuts); i++) {
+    recipe.method = i % 2 ? TD_METHOD_FOURIER : TD_METHOD_FBP;
+    if (i % 2 && cuts[i / 2].half_run)
+      continue;
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, NULL);
+    Scarce self = { .plan = plan, .rows = rows, .cuts = cuts[i / 2] };
+    g_assert_cmpuint (td_test_scarce (scarce_truth, &self), >, 3);
+  }
+  td_truth_task_clear (&task);
 }
 
 /* A whole turn of a cone about a small object. */
@@ -939,6 +1014,17 @@ test_first (void)
   g_assert_null (td_lab_run (none, engine, scan, NULL, NULL, NULL, &error));
   g_autofree char *text = td_error_text (error, NULL);
   g_assert_nonnull (strstr (text, "--relaxation is not used here"));
+  /* One that can be made is enough, whichever it is. */
+  for (guint works = 0; works < 3; works++) {
+    g_autoptr (TdLab) lab = td_lab_new (&base, 1);
+    for (guint i = 0; i < 3; i++)
+      g_assert_true (td_lab_add (lab, i == works ? "--device host" : "--relaxation 0.5", NULL));
+    g_autoptr (TdLabResult) result = td_lab_run (lab, engine, scan, NULL, NULL, NULL, NULL);
+    g_assert_nonnull (result);
+    g_assert_cmpint (result->against, ==, works);
+    for (guint i = 0; i < 3; i++)
+      g_assert_true ((i == works) == (result->outcomes[i]->pixels != NULL));
+  }
 }
 
 /* A variant of another size is shown, and says that it is not compared. */
@@ -1143,6 +1229,7 @@ main (int argc, char **argv)
   g_test_add_func ("/lab/held", test_held);
   g_test_add_func ("/lab/faults", test_faults);
   g_test_add_func ("/lab/named", test_named);
+  g_test_add_func ("/lab/scarce", test_scarce);
   g_test_add_func ("/lab/run", test_run);
   g_test_add_func ("/lab/cone", test_cone);
   g_test_add_func ("/lab/rows-once", test_rows_once);

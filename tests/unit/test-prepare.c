@@ -6,11 +6,13 @@
 
 #include "compute/prepare/bad-pixels.h"
 #include "compute/prepare/dose.h"
+#include "compute/portion.h"
 #include "compute/prepare/flats.h"
 #include "compute/row-range.h"
 #include "dataset/scan-view.h"
 #include "tests/common/cone-scan.h"
 #include "tests/common/devices.h"
+#include "tests/common/faulty.h"
 #include "tests/common/frames.h"
 #include "tests/common/pins.h"
 
@@ -316,7 +318,8 @@ test_cuts (gconstpointer id)
 }
 
 /* What a preparation keeps of one slab (flats, masks, doses, tables) does not harm the next slab.
-   That may be larger, smaller, above, below or the same once more. */
+   That may be larger, smaller, above, below or the same once more. Nor does it matter that all of
+   it is worked through in many portions. */
 static void
 check_kept (TdDevice *device, const TdStep *steps, guint n_steps, TdTestContent content)
 {
@@ -332,6 +335,7 @@ check_kept (TdDevice *device, const TdStep *steps, guint n_steps, TdTestContent 
   g_autoptr (TdPreparation) preparation
       = td_preparation_new (device, x.scan, NULL, steps, n_steps, &error);
   g_assert_no_error (error);
+  td_portion_shift = 18;
   for (guint s = 0; s < G_N_ELEMENTS (slabs); s++) {
     const guint from = slabs[s][0], to = slabs[s][1];
     const guint first = from - MIN (from, halo), end = MIN (9, to + halo);
@@ -343,6 +347,7 @@ check_kept (TdDevice *device, const TdStep *steps, guint n_steps, TdTestContent 
       g_test_fail ();
     }
   }
+  td_portion_shift = 0;
   td_test_frames_clear (&x);
 }
 
@@ -439,6 +444,42 @@ test_counts (gconstpointer id)
   g_assert_cmpuint (counts.zingers, ==, 0);
   for (guint i = 0; i < 8 * 16 * 32; i++)
     g_assert_cmpfloat (other[i], ==, 0.75f);
+  td_test_frames_clear (&x);
+  td_test_close (device);
+}
+
+/* The device's counters go to the host before they can run over, and nothing is counted twice. */
+static void
+test_counts_in_time (gconstpointer id)
+{
+  enum { SLABS = 10 };
+  const TdStep step = td_test_step ("zingers");
+  TdDevice *device = td_test_open (id);
+  TdPreparationCounts counts[2];
+  TdTestFrames x;
+
+  td_test_frames_init (&x, 8, 16, 32, TD_TEST_INTENSITIES);
+  for (guint often = 0; often < 2; often++) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdQueue) queue = td_queue_new (device, &error);
+    g_autoptr (TdPreparation) preparation
+        = td_preparation_new (device, x.scan, NULL, &step, 1, &error);
+    g_assert_no_error (error);
+    td_faulty_begin (device);
+    td_faulty.downloads_left = 1000;
+    td_portion_shift = often ? 20 : 0; /* 4095 samples, of which a slab has 1024 */
+    for (guint i = 0; i < SLABS; i++)
+      g_free (td_test_frames_prepare (preparation, device, &x, i % 4 * 2, i % 4 * 2 + 2));
+    td_portion_shift = 0;
+    /* One for each slab's rows. Of the counters before slabs 4, 7 and 10. */
+    g_assert_cmpint (1000 - td_faulty.downloads_left, ==, SLABS + (often ? 3 : 0));
+    td_faulty_end ();
+    td_preparation_counts (preparation, queue, &counts[often], &error);
+    g_assert_no_error (error);
+  }
+  g_assert_cmpuint (counts[0].zingers, >, 0);
+  g_assert_cmpuint (counts[1].zingers, ==, counts[0].zingers);
+  g_assert_cmpuint (counts[1].bad_values, ==, counts[0].bad_values);
   td_test_frames_clear (&x);
   td_test_close (device);
 }
@@ -766,6 +807,17 @@ test_find (void)
     more += mask[i] && i % 100 != 20;
   }
   g_assert_cmpuint (more, <=, 2);
+  /* A few equal samples are a coincidence. */
+  for (guint n = 4; n <= 5; n++) {
+    TdScanFacts few = facts;
+    few.n_flats = n;
+    g_autoptr (TdScan) short_scan
+        = td_scan_new_from_memory (&few, projections, flats, darks, NULL, NULL);
+    g_autoptr (TdFlats) own = td_flats_new (short_scan);
+    g_autoptr (GBytes) found = td_bad_pixels_mask (own, 8, NULL, &error);
+    g_assert_no_error (error);
+    g_assert_cmpuint (((const guint8 *) g_bytes_get_data (found, NULL))[220], ==, n == 5);
+  }
   /* Asked again, the same answer is given, not worked out anew. */
   g_autoptr (GBytes) again = td_bad_pixels_mask (shared, 8, NULL, &error);
   g_assert_true (again == bytes);
@@ -979,6 +1031,55 @@ test_flat_groups (void)
   g_assert_cmpuint (td_flats_groups (&facts, FALSE, NULL, NULL), ==, 1);
 }
 
+/* Whichever flats of a moment were taken without the beam or with too much of it, the others are
+   averaged, if there are any. */
+static void
+test_flats_odd (void)
+{
+  enum { FLATS = 9, A_GROUP = 3, COLUMNS = 8 };
+  static const double positions[FLATS] = { 0, 0, 0, 5, 5, 5, 9, 9, 9 };
+  static const float odd_level[] = { 0, 50000 };
+  double angle = 0;
+
+  for (guint g = 0; g < 3; g++)
+    for (guint mask = 0; mask < 2 << A_GROUP; mask++) {
+      const float level = odd_level[mask >> A_GROUP];
+      const TdScanFacts facts = { .n_columns = COLUMNS,
+                                  .n_rows = 1,
+                                  .n_views = 1,
+                                  .n_flats = FLATS,
+                                  .flat_positions = (double *) positions,
+                                  .sample_type = TD_SAMPLE_FLOAT32,
+                                  .angles_rad = &angle };
+      float flats[FLATS][COLUMNS], view[COLUMNS];
+      double told[FLATS], averages[TD_FLATS_MAX_GROUPS], sum = 0, all = 0;
+      guint n = 0;
+
+      for (guint f = 0; f < FLATS; f++) {
+        const gboolean odd = f / A_GROUP == g && (mask >> f % A_GROUP & 1);
+        told[f] = 10 + f * f;
+        for (guint c = 0; c < COLUMNS; c++)
+          flats[f][c] = odd ? level : 1000 + (float) (f * f);
+        sum += f / A_GROUP == g && !odd ? told[f] : 0;
+        n += f / A_GROUP == g && !odd;
+        all += f / A_GROUP == g ? told[f] : 0;
+      }
+      for (guint c = 0; c < COLUMNS; c++)
+        view[c] = 500;
+      g_autoptr (TdScan) scan = td_scan_new_from_memory (&facts, view, flats[0], NULL, NULL, NULL);
+      g_autoptr (TdFlats) own = td_flats_new (scan);
+      TdFlatsOdd odd;
+      g_assert_true (td_flats_average_of (own, (TdFlatsHow) { 0 }, told, averages, NULL, NULL));
+      g_assert_cmpfloat_with_epsilon (averages[g], n ? sum / n : all / A_GROUP, 1e-9);
+      g_assert_true (td_flats_odd (own, &odd, NULL, NULL));
+      g_assert_cmpuint (odd.n_flats, ==, level ? 0 : A_GROUP - n);
+      g_assert_cmpuint (odd.n_bright, ==, level ? A_GROUP - n : 0);
+      g_autoptr (TdFlatRows) rows = td_flats_read (own, (TdFlatsHow) { 0 }, 0, 1, NULL, NULL);
+      for (guint c = 0; c < COLUMNS && n; c++) /* as told, but for what the level is */
+        g_assert_cmpfloat_with_epsilon (rows->flat[g * COLUMNS + c], 990 + sum / n, 1e-3);
+    }
+}
+
 /* Where views lie between groups of flats: by their number, and by the angle turned. */
 static void
 test_flat_places (void)
@@ -1031,8 +1132,9 @@ main (int argc, char **argv)
     { "formulas", test_formulas }, { "dose-region", test_dose_region },
     { "chain", test_chain },       { "cuts", test_cuts },
     { "kept", test_kept },         { "extremes", test_extremes },
-    { "counts", test_counts },     { "lost", test_lost },
-    { "sides", test_sides },       { "dead", test_dead },
+    { "counts", test_counts },     { "counts-in-time", test_counts_in_time },
+    { "lost", test_lost },         { "sides", test_sides },
+    { "dead", test_dead },
   };
 
   g_test_init (&argc, &argv, NULL);
@@ -1042,6 +1144,7 @@ main (int argc, char **argv)
   g_test_add_func ("/prepare/find", test_find);
   g_test_add_func ("/prepare/flat-groups", test_flat_groups);
   g_test_add_func ("/prepare/flat-places", test_flat_places);
+  g_test_add_func ("/prepare/flats-odd", test_flats_odd);
   g_test_add_func ("/prepare/halo", test_halo);
   g_test_add_func ("/prepare/numbers", test_numbers);
   g_test_add_func ("/prepare/orders", test_orders);

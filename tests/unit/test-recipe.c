@@ -296,6 +296,76 @@ test_fields_apply (void)
   }
 }
 
+/* Which fields say that they do not apply, and why, by the scan and by what else is chosen. The
+   reasons have numbers, in the order in which they come. */
+static void
+test_fields_idle (void)
+{
+  static const char *const choices[][4] = {
+    { NULL },
+    { "method", "fbp", NULL },
+    { "method", "fourier", NULL },
+    { "method", "fdk", NULL },
+    { "method", "sirt", NULL },
+    { "method", "fista-tv", "start", "filtered" },
+    { "method", "cgls", "start", "zero" },
+    { "filter", "none", "bits", "16" },
+    { "filter", "butterworth", "bits", "8" },
+  };
+  static const double matrix[12] = { 0 };
+  static const double angles[] = { 0, 1 };
+  const TdScanFacts scans[] = {
+    { .n_rows = 2 },
+    { .n_rows = 1 },
+    { .n_rows = 2, .filtered = TRUE },
+    { .n_rows = 2, .geometry = { .beam = TD_BEAM_CONE } },
+    { .n_rows = 2,
+      .geometry = { .beam = TD_BEAM_CONE,
+                    .pixel_width_mm = 1,
+                    .pixel_height_mm = 1,
+                    .source_axis_mm = 100,
+                    .source_detector_mm = 200,
+                    .detector_tilt_rad = { 0, 0, G_PI_2 } } },
+    { .n_rows = 2,
+      .geometry
+      = { .beam = TD_BEAM_CONE, .view_matrices = (double *) matrix, .n_view_matrices = 1 } },
+    { .n_rows = 1, .geometry = { .beam = TD_BEAM_FAN } },
+  };
+  g_autoptr (GPtrArray) reasons = g_ptr_array_new ();
+
+  for (guint k = 0; k <= G_N_ELEMENTS (scans); k++)
+    for (guint i = 0; i < G_N_ELEMENTS (choices); i++) {
+      g_autoptr (GString) idle = g_string_new (NULL);
+      if (k > 0 && i % 4 != 0)
+        continue;
+      TdScanFacts facts = scans[MIN (k, G_N_ELEMENTS (scans) - 1)];
+      TdRecipe recipe;
+
+      facts.n_columns = 8;
+      facts.n_views = 2;
+      facts.angles_rad = (double *) angles;
+      td_recipe_init (&recipe);
+      for (guint c = 0; c < 4 && choices[i][c]; c += 2)
+        g_assert_true (td_recipe_set (&recipe, choices[i][c], choices[i][c + 1], NULL));
+      for (const TdField *field = td_recipe_fields; field->option; field++) {
+        const char *reason = NULL;
+        guint place = 0;
+        const gboolean applies = td_recipe_field_applies (
+            field, &recipe, k < G_N_ELEMENTS (scans) ? &facts : NULL, &reason);
+        g_assert_true (applies == !reason);
+        if (applies)
+          continue;
+        if (!g_ptr_array_find (reasons, reason, &place)) {
+          place = reasons->len;
+          g_ptr_array_add (reasons, (char *) reason);
+          td_test_pin ("reason %u: %s", place, reason);
+        }
+        g_string_append_printf (idle, " %s %u", field->option, place);
+      }
+      td_test_pin ("scan %u, choice %u:%s", k, i, idle->str);
+    }
+}
+
 /* Parts are compared by themselves; what "auto" leaves unused makes no difference. */
 static void
 test_equal (void)
@@ -573,7 +643,7 @@ test_mask (void)
 
 #define GEOMETRY(member) (offsetof (TdScanFacts, geometry) + offsetof (TdGeometry, member))
 
-/* Each number alone, just inside and just outside of where it may be; 0 is not known. */
+/* Each number alone, at the very end of where it may be and just outside; 0 is not known. */
 static void
 test_impossible (void)
 {
@@ -593,7 +663,6 @@ test_impossible (void)
     { GEOMETRY (detector_tilt_rad[2]), -2 * G_PI, 2 * G_PI, FALSE },
     { offsetof (TdScanFacts, centre_px), -64, 128, TRUE },
   };
-  const double tiny = 1e-6;
   TdRecipe recipe;
 
   td_recipe_init (&recipe);
@@ -601,8 +670,8 @@ test_impossible (void)
     const gboolean parallel = i % 2;
     const gsize member = cases[i / 8].member;
     const double least = cases[i / 8].least, most = cases[i / 8].most;
-    const double values[] = { least + tiny * fabs (least), least - tiny * fabs (least),
-                              most * (1 - tiny), most * (1 + tiny) };
+    const double values[]
+        = { least, nextafter (least, -INFINITY), most, nextafter (most, INFINITY) };
     double angles[2] = { 0, 1 };
     TdScanFacts facts = { .n_columns = 64,
                           .n_rows = 40,
@@ -674,6 +743,7 @@ main (int argc, char **argv)
   g_test_add_func ("/recipe/round-trip", test_round_trip);
   g_test_add_func ("/recipe/fields", test_fields);
   g_test_add_func ("/recipe/fields-apply", test_fields_apply);
+  g_test_add_func ("/recipe/fields-idle", test_fields_idle);
   g_test_add_func ("/recipe/equal", test_equal);
   g_test_add_func ("/recipe/missing-keys", test_missing_keys_take_the_preset);
   g_test_add_func ("/recipe/refused-json", test_refused_json);

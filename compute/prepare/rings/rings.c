@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/portion.h"
 #include "kernels/params.h"
 
 /* A CPU has enough to do with few rows. Graphics cards, whose slabs are large, want many. */
@@ -23,7 +24,7 @@
 static guint
 rows_in_chunk (guint n_rows, guint64 row_bytes)
 {
-  return (guint) CLAMP (CHUNK_BYTES / MAX (row_bytes, 1), 1, n_rows);
+  return (guint) CLAMP (td_portion (CHUNK_BYTES) / MAX (row_bytes, 1), 1, n_rows);
 }
 
 guint64
