@@ -44,6 +44,10 @@ struct TdRayProjector {
   gint64 since_us;
 };
 
+/* On how many columns of a view two voxels beside two others may lie: as rays_columns() of
+   kernels/rays-upright.cl, where the magnification is largest. Reads the task, views and middle. */
+double td_rays_most_columns (const TdRayProjector *rays);
+
 /* One launch of many: parts [first, end) of what the operation is cut along. */
 typedef gboolean (*TdRayLaunch) (TdRayProjector *rays, guint first, guint end, gpointer user,
                                  GError **error);

@@ -163,9 +163,8 @@ rays_make_tables (TdRayProjector *rays, const guint *order, GError **error)
          && td_queue_finish (rays->queue, error);
 }
 
-/* As rays_columns() of kernels/rays-upright.cl, where the magnification is largest. */
-static double
-rays_most_columns (const TdRayProjector *rays)
+double
+td_rays_most_columns (const TdRayProjector *rays)
 {
   const TdConeTask *task = &rays->task;
   double most = 0;
@@ -224,7 +223,7 @@ td_rays_new (TdDevice *device, const TdConeTask *task, const guint *order,
     return NULL;
   rays->shares = rays->tiled && rays->params.z_step >= TD_RAY_SHARED_X
                  && td_device_info (device)->max_group_size >= TD_RAY_GROUP
-                 && rays_most_columns (rays) <= SHARED_COLUMNS;
+                 && td_rays_most_columns (rays) <= SHARED_COLUMNS;
   if (!rays_make_kernels (rays, error))
     return NULL;
   choose_host (rays);
