@@ -220,12 +220,20 @@ test_refusals (void)
     int status;
     const char *says;
   } cases[] = {
-    { { "--method", "magic" }, 2, "correlation" },
-    { { "--range", "40" }, 2, "--range" },
-    { { "--range", "50:40" }, 2, "--range" },
-    { { "--picture", "trials.jpg" }, 2, ".png" },
-    { { "--rows", "19:25" }, 2, "Rows" },
-    { { "--range", "9000:9100" }, 2, "--range" },
+    { { "--method", "magic" },
+      2,
+      "no method \"magic\"; the methods are correlation, fourier, sharpness, overlap and "
+      "projections" },
+    { { "--range", "40" }, 2, "--range \"40\" is not FIRST:LAST" },
+    { { "--range", "50:40" }, 2, "--range \"50:40\" is not FIRST:LAST" },
+    { { "--picture", "trials.jpg" }, 2, "\"trials.jpg\" must end in .png" },
+    { { "--rows", "19:25" },
+      2,
+      "Rows 19:25 are not on the detector, which has rows 0 to 19 (--rows)" },
+    { { "--range", "9000:9100" },
+      2,
+      "9000:9100 to search for the axis is not a rising range of columns near the detector's, "
+      "0 to 80 (--range)" },
     { { "--picture", "nowhere/trials.png" }, 1, "nowhere" },
   };
   g_autoptr (TestFolder) folder = test_folder_new ();
