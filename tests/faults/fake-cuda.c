@@ -25,7 +25,7 @@ fault (const char *call)
   }
 
 EXPORT (cuInit, (unsigned flags), return fault ("init");)
-EXPORT (cuDriverGetVersion, (int *version), *version = 13000; return 0;)
+EXPORT (cuDriverGetVersion, (int *version), *version = 13020; return 0;)
 EXPORT (cuGetErrorName, (TdCuResult result, const char **name), *name = "CUDA_ERROR_FAKE";
         return 0;)
 EXPORT (cuGetErrorString, (TdCuResult result, const char **text), *text = "the fake failed";
@@ -47,6 +47,13 @@ cuDeviceGetAttribute (int *value, TdCuAttribute which, TdCuDevice device)
   case TD_CU_ATTRIBUTE_MAJOR: *value = 9; break;
   case TD_CU_ATTRIBUTE_MINOR: *value = 0; break;
   case TD_CU_ATTRIBUTE_SHARED_BYTES_OPTIN: *value = 227 << 10; break;
+  case TD_CU_ATTRIBUTE_MULTIPROCESSORS: *value = 132; break;
+  case TD_CU_ATTRIBUTE_GROUPS_Y: *value = 65535; break;
+  case TD_CU_ATTRIBUTE_TEXTURE_WIDTH: *value = 131072; break;
+  case TD_CU_ATTRIBUTE_LAYERED_WIDTH: *value = 32768; break;
+  case TD_CU_ATTRIBUTE_TEXTURE_HEIGHT: *value = 30000; break;
+  case TD_CU_ATTRIBUTE_LAYERED_HEIGHT: *value = 32767; break;
+  case TD_CU_ATTRIBUTE_LAYERED_LAYERS: *value = 2048; break;
   default: *value = 1024; break;
   }
   return 0;
