@@ -7,6 +7,7 @@
 #include "cluster/launch.h"
 #include "cluster/profile.h"
 #include "dataset/error.h"
+#include "tests/common/pins.h"
 #include "tests/unit/test-folder.h"
 
 static char *profiles; /* the folder */
@@ -249,6 +250,125 @@ test_setup_of_each_node (void)
   }
 }
 
+/* Profiles that differ in what is launched. All of it is kept (tests/pins). */
+static const struct {
+  const char *kind, *lines;
+} launched[] = {
+  { "local", "ranks-per-node = 3\nworker = echo\nsetup = x=1\\ny=2\ndevice = host\n" },
+  { "local", "launcher = /my tools/mpiexec.x;-l\nworker = echo\ncontainer = echo;a b\n" },
+  { "ssh", "host = h\nworker = echo\njobs-folder = ~/jobs\nranks-per-node = 2\n"
+           "map = /a=/b;/a/c=/d/\nstaging = rsync\n" },
+  { "ssh", "host = h\nnodes = 2\nranks-per-node = 4\nworker = echo\nsetup = module x\n" },
+  { "ssh", "host = h\nnodes = 3\nlauncher = srun;--mpi=pmix\nworker = echo\n" },
+  { "slurm", "worker = echo\n" },
+  { "slurm", "nodes = 3\nranks-per-node = 4\ncards-per-rank = 2\npartition = p q\ntime = 2:00\n"
+             "account = me\nscheduler-options = --x;--y z\nlauncher = srun;-l\nworker = echo\n"
+             "device = cuda\njobs-folder = /j\ntemplate-cpu = t.sh\n" },
+  { "slurm", "nodes = 3\npartition = p q\ntemplate-cpu = t.sh\nworker = echo\n" },
+  { "slurm", "cards-per-rank = 2\nranks-per-node = 3\naccount = me\ntime = 1\n"
+             "template-gpu = t.sh\nworker = echo\n" },
+};
+
+/* Each variable, and lines that ask the scheduler for something. */
+static const char template[]
+    = "#!/bin/sh\n#SBATCH -n @RANKS@ -p @PARTITION@\n#SBATCH -t @TIME@\n#SBATCH -A @ACCOUNT@\n"
+      "#SBATCH -g @CARDS_PER_NODE@\n@PARTITION@, @CARDS_PER_RANK@, @NODES@ x @RANKS_PER_NODE@\n"
+      "@ID@ in @FOLDER@ by @COMMAND@ or @LAUNCHER@ and @CONTAINER@ and @WORKER@; @SETUP@\n"
+      "me@b, @@, @c@";
+
+/* Lines that no script before it has. */
+static void
+pin_script (const TdClusterProfile *profile, GHashTable *said)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *script = td_launch_script (profile, "an-id", "/j/a b%c", &error);
+  g_assert_no_error (error);
+  g_auto (GStrv) lines = g_strsplit (script, "\n", -1);
+
+  for (guint i = 0; lines[i]; i++)
+    if (g_hash_table_add (said, g_strdup (lines[i])))
+      td_test_pin ("script: %s", lines[i]);
+}
+
+static void
+pin_words (const TdClusterProfile *profile)
+{
+  const TdLaunchOutput output = { "/o/here", "/o/there", profile->staging };
+  g_auto (GStrv) words = td_launch_words (profile, "an-id", "/j/a b%c");
+  g_autofree char *all = words ? g_strjoinv ("|", words) : NULL;
+  g_autofree char *record = td_launch_record (profile, words, &output);
+
+  td_test_pin ("words: %s", all);
+  td_test_pin ("record: %s", record);
+}
+
+static void
+pin_places (const TdClusterProfile *profile)
+{
+  static const char *const paths[] = { "/a", "/a/x", "/ab/x", "/a/c", "/a/c/y", "/z" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (paths); i++) {
+    g_autofree char *there = td_cluster_profile_to_remote (profile, paths[i]);
+    td_test_pin ("%s: %s", paths[i], there);
+  }
+}
+
+/* What the commands are given, which they print. */
+static void
+pin_runs (const TdClusterProfile *profile)
+{
+  static const char *const paths[] = { "/a b", "/c", NULL };
+  g_autoptr (GError) benchmark_error = NULL, probe_error = NULL;
+  g_autofree char *benchmark = td_launch_benchmark (profile, NULL, &benchmark_error);
+  g_autofree char *probe = td_launch_probe (profile, paths, NULL, &probe_error);
+
+  td_test_pin ("benchmark: %s", benchmark ? benchmark : benchmark_error->message);
+  td_test_pin ("probe: %s", probe ? probe : probe_error->message);
+}
+
+static void
+put_program (const char *folder, const char *name, const char *script)
+{
+  g_autofree char *path = g_build_filename (folder, name, NULL);
+
+  g_assert_true (g_file_set_contents (path, script, -1, NULL));
+  g_assert_cmpint (g_chmod (path, 0700), ==, 0);
+}
+
+static void
+test_launched (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autoptr (GHashTable) said = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autofree char *before = g_strdup (g_getenv ("PATH"));
+  g_autofree char *path = g_strconcat (folder->path, ":", before, NULL);
+
+  put_program (folder->path, "ssh",
+               "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift 2\nexec \"$@\"\n");
+  put_program (folder->path, "srun",
+               "#!/bin/sh\n[ \"$*\" = --version ] && echo slurm 1 || echo \"srun $*\"\n");
+  put_program (folder->path, "salloc", "#!/bin/sh\necho \"salloc $*\"\n");
+  put_program (folder->path, "mpirun",
+               "#!/bin/sh\n[ \"$*\" = --version ] && echo OpenRTE || echo \"mpirun $*\"\n");
+  put_program (profiles, "t.sh", template);
+  g_setenv ("PATH", path, TRUE);
+  g_setenv ("XDG_DATA_HOME", folder->path, TRUE);
+  for (guint i = 0; i < G_N_ELEMENTS (launched); i++) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdClusterProfile) profile = load (launched[i].kind, launched[i].lines, &error);
+
+    g_assert_no_error (error);
+    td_test_pin ("%s: %u ranks", td_cluster_kind_name (profile->kind),
+                 td_cluster_profile_ranks (profile));
+    pin_script (profile, said);
+    pin_words (profile);
+    pin_places (profile);
+    if (!strchr (launched[i].lines, '/')) /* whose folders and programs are there */
+      pin_runs (profile);
+  }
+  g_setenv ("PATH", before, TRUE);
+}
+
 #define RULE "-----------------\n"
 
 /* What they print when they end: the words that tell most, not a rule. */
@@ -296,6 +416,7 @@ main (int argc, char **argv)
   g_test_add_func ("/profile/presets", test_presets);
   g_test_add_func ("/profile/local", test_local);
   g_test_add_func ("/profile/setup-of-each-node", test_setup_of_each_node);
+  g_test_add_func ("/profile/launched", test_launched);
   g_test_add_func ("/profile/launcher-s-words", test_launcher_s_words);
   const int status = g_test_run ();
   g_free (profiles);
