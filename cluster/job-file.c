@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -189,6 +190,38 @@ job_file_check_version (JsonNode *root, const char *path, GError **error)
       path, version, TD_VERSION, TD_JOB_VERSION);
 }
 
+/* A member of another kind would be taken for one that is not there. NULL: none is. */
+static const char *
+job_file_find_wrong (JsonNode *root)
+{
+  static const char *const flags[] = { "output/overwrite", "cluster/ordered" };
+  static const struct {
+    const char *path;
+    double least, most;
+    gboolean whole;
+  } numbers[] = { { "cluster/rows", 0, G_MAXUINT, TRUE },
+                  { "cluster/columns", 0, G_MAXUINT, TRUE },
+                  { "cluster/memory", 0, 1e18, TRUE },
+                  { "cluster/view_slice", -1, G_MAXINT, TRUE },
+                  { "batch/settle_s", 0, 1e6, FALSE } };
+  gboolean flag;
+
+  for (guint i = 0; i < G_N_ELEMENTS (job_texts); i++)
+    if (td_json_at (root, job_texts[i].path) && !td_json_string (root, job_texts[i].path))
+      return job_texts[i].path;
+  for (guint i = 0; i < G_N_ELEMENTS (flags); i++)
+    if (!td_json_flag (root, flags[i], &flag))
+      return flags[i];
+  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++) {
+    const double value = td_json_number (root, numbers[i].path);
+    if (td_json_at (root, numbers[i].path)
+        && (!(value >= numbers[i].least && value <= numbers[i].most)
+            || (numbers[i].whole && value != floor (value))))
+      return numbers[i].path;
+  }
+  return NULL;
+}
+
 static gboolean
 job_file_read_settings (TdJobFile *job, JsonNode *root, const char *path, GError **error)
 {
@@ -220,7 +253,7 @@ job_file_read_batch (TdJobFile *job, JsonNode *root, const char *path, GError **
 
   if (!td_json_at (root, "batch"))
     return TRUE;
-  job->batch.settle_s = settle_s >= 0 && settle_s < 1e6 ? settle_s : 0;
+  job->batch.settle_s = isnan (settle_s) ? 0 : settle_s;
   if (job->batch.watch)
     return TRUE;
   job->batch.scans = td_json_strings (root, "batch/scans");
@@ -239,8 +272,8 @@ job_file_read_cluster (TdClusterWish *wish, JsonNode *root, const char *path, GE
   wish->rows = td_json_count (root, "cluster/rows");
   wish->columns = td_json_count (root, "cluster/columns");
   wish->ordered = td_json_true (root, "cluster/ordered");
-  wish->memory_bytes = memory > 0 && memory < 1e18 ? (guint64) memory : 0;
-  wish->view_slice = slice >= 0 && slice < G_MAXINT ? (gint) slice : -1;
+  wish->memory_bytes = isnan (memory) ? 0 : (guint64) memory;
+  wish->view_slice = isnan (slice) ? -1 : (gint) slice;
   return TRUE;
 }
 
@@ -268,10 +301,11 @@ td_job_file_load (TdJobFile *job, const char *folder, GError **error)
     G_STRUCT_MEMBER (char *, job, job_texts[i].place)
         = g_strdup (td_json_string (root, job_texts[i].path));
   job->overwrite = td_json_true (root, "output/overwrite");
-  const char *lacks = !job->id || strpbrk (job->id, "/\n")                ? "id"
-                      : !job->scan_path && !td_json_at (root, "batch")    ? "scan/path"
-                      : !job->output || !g_path_is_absolute (job->output) ? "output/path"
-                                                                          : NULL;
+  const char *lacks = !job->id || strpbrk (job->id, "/\n")             ? "id"
+                      : !job->scan_path && !td_json_at (root, "batch") ? "scan/path"
+                      : !job->output || !g_path_is_absolute (job->output)
+                          ? "output/path"
+                          : job_file_find_wrong (root);
   const gboolean good = lacks ? job_file_refuse (path, lacks, error)
                               : job_file_read_settings (job, root, path, error)
                                     && job_file_read_batch (job, root, path, error)

@@ -10,6 +10,7 @@
 #include "compute/recipe/json.h"
 #include "dataset/json-walk.h"
 #include "dataset/scan-writer.h"
+#include "tests/common/pins.h"
 #include "tests/unit/test-folder.h"
 
 static void
@@ -131,6 +132,80 @@ test_refused (gconstpointer data)
   g_assert_true (g_file_set_contents (path, changed, -1, &error));
   g_assert_false (td_job_file_load (&read, folder->path, &error));
   test_assert_sentence (error, faults[at].mentions);
+}
+
+/* What comes of a file: a sentence, or how the member is written again. */
+static void
+pin_changed (JsonNode *root, const char *path, const char *to)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *file = test_folder_file (folder, "job.json"), *text = td_json_text (root, TRUE);
+  g_auto (TdJobFile) read;
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (g_file_set_contents (file, text, -1, NULL));
+  if (!td_job_file_load (&read, folder->path, &error)) {
+    td_test_pin ("%s, %s: %s", path, to, error->message);
+    return;
+  }
+  g_autofree char *again = NULL;
+  g_assert_true (td_job_file_save (&read, folder->path, &error));
+  g_assert_true (g_file_get_contents (file, &again, NULL, NULL));
+  g_autoptr (JsonNode) saved = td_json_parse (again);
+  JsonNode *member = td_json_at (saved, path);
+  g_autofree char *value = member ? td_json_text (member, FALSE) : NULL;
+  td_test_pin ("%s, %s: is %s", path, to, value);
+}
+
+/* Each member in turn is left out, or is something else. */
+static void
+change_members (JsonNode *root, JsonObject *object, const char *above)
+{
+  static const char *const others[] = { NULL, "null", "\"x\"", "-1", "2.5", "true", "[]", "{}" };
+  g_autoptr (GList) names = json_object_get_members (object);
+
+  for (GList *at = names; at; at = at->next) {
+    g_autofree char *path = g_strconcat (above, *above ? "/" : "", at->data, NULL);
+    g_autofree char *name = g_strdup (at->data); /* the object's goes with the member */
+    g_autoptr (JsonNode) before = json_object_dup_member (object, name);
+
+    if (JSON_NODE_HOLDS_OBJECT (before) && strcmp (path, "recipe") != 0)
+      change_members (root, json_object_get_object_member (object, name), path);
+    for (guint i = 0; i < G_N_ELEMENTS (others); i++) {
+      if (others[i])
+        json_object_set_member (object, name, json_from_string (others[i], NULL));
+      else
+        json_object_remove_member (object, name);
+      pin_changed (root, path, others[i] ? others[i] : "left out");
+    }
+    json_object_set_member (object, name, g_steal_pointer (&before));
+  }
+}
+
+static void
+test_members (void)
+{
+  for (guint batch = 0; batch < 2; batch++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "job.json"), *text = NULL;
+    g_auto (TdJobFile) job;
+
+    fill_job (&job);
+    job.scan_hash = g_strdup ("sha256:12");
+    if (batch) {
+      g_clear_pointer (&job.scan_path, g_free);
+      job.batch.watch = g_strdup ("/data/in");
+      job.batch.settle_s = 2.5;
+    }
+    g_assert_true (td_job_file_save (&job, folder->path, NULL));
+    g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+    g_autoptr (JsonNode) root = td_json_parse (text);
+    JsonObject *all = json_node_get_object (root);
+    if (batch)
+      change_members (root, json_object_get_object_member (all, "batch"), "batch");
+    else
+      change_members (root, all, "");
+  }
 }
 
 static char *
@@ -262,6 +337,7 @@ main (int argc, char **argv)
     g_autofree char *name = g_strconcat ("/job-file/refused/", faults[i].name, NULL);
     g_test_add_data_func (name, GUINT_TO_POINTER (i), test_refused);
   }
+  g_test_add_func ("/job-file/members", test_members);
   g_test_add_func ("/job-file/scan-hash", test_scan_hash);
   g_test_add_func ("/job-file/cancel", test_cancel);
   g_test_add_func ("/job-file/events", test_events);
