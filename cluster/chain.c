@@ -12,6 +12,8 @@
 /* Pieces to be sent that wait, besides one of each band that its slab does not complete. */
 #define WAITING 8
 #define IDLE_US 200
+/* Of a piece, that a thread copies. */
+#define STRIP_BYTES ((gsize) 64 << 10)
 
 /* A band of a few slices, float [count][rows][nx]. */
 typedef struct {
@@ -258,23 +260,27 @@ chain_wait (TdChain *chain)
   g_cond_wait_until (&chain->changed, &chain->lock, g_get_monotonic_time () + 50000);
 }
 
-/* Copies rows of slices, each by a thread: from @begins what the part begins with; else into @mine.
-   Both NULL: the rows become 0. */
+/* Copies rows of slices, some by each thread, since a piece may have one slice only: from @begins
+   what the part begins with; else into @mine. Both NULL: the rows become 0. */
 typedef struct {
   const TdChain *chain;
   const Part *part;
   const float *begins;
   float *mine;
+  guint strips; /* of a slice's rows */
 } PartCopy;
 
 static void
-part_copy_slice (guint index, gpointer user)
+part_copy_strip (guint index, gpointer user)
 {
   const PartCopy *copy = user;
   const Part *part = copy->part;
-  const gsize line = copy->chain->spec.nx, bytes = part->n_rows * line * sizeof (float);
-  const gsize at = ((gsize) (part->at + index) * part->piece->rows.count + part->row) * line;
-  float *slices = part->slices + index * chain_slice_floats (copy->chain);
+  const guint k = index / copy->strips, strip = index % copy->strips;
+  const guint first = (guint) ((guint64) part->n_rows * strip / copy->strips);
+  const guint end = (guint) ((guint64) part->n_rows * (strip + 1) / copy->strips);
+  const gsize line = copy->chain->spec.nx, bytes = (end - first) * line * sizeof (float);
+  const gsize at = ((gsize) (part->at + k) * part->piece->rows.count + part->row + first) * line;
+  float *slices = part->slices + k * chain_slice_floats (copy->chain) + first * line;
 
   if (copy->mine)
     memcpy (copy->mine + at, slices, bytes);
@@ -282,6 +288,16 @@ part_copy_slice (guint index, gpointer user)
     memcpy (slices, copy->begins + at, bytes);
   else
     memset (slices, 0, bytes);
+}
+
+static void
+part_copy (const TdChain *chain, const Part *part, const float *begins, float *mine)
+{
+  const gsize bytes = part->n_rows * (gsize) chain->spec.nx * sizeof (float);
+  PartCopy copy = { chain, part, begins, mine, 0 };
+
+  copy.strips = (guint) CLAMP (bytes / STRIP_BYTES, 1, part->n_rows);
+  td_parallel_for (part->n * copy.strips, part_copy_strip, &copy);
 }
 
 static gboolean
@@ -293,11 +309,11 @@ part_begin (TdChain *chain, const Part *part, GCancellable *cancellable, GError 
   while (!piece->before && piece->passed < piece->count
          && !g_cancellable_is_cancelled (cancellable))
     chain_wait (chain);
-  PartCopy copy = { chain, part, piece->before, NULL };
+  const float *begins = piece->before;
   g_mutex_unlock (&chain->lock);
   if (g_cancellable_set_error_if_cancelled (cancellable, error))
     return FALSE;
-  td_parallel_for (part->n, part_copy_slice, &copy);
+  part_copy (chain, part, begins, NULL);
   return TRUE;
 }
 
@@ -345,9 +361,8 @@ part_pass (TdChain *chain, const Part *part, GCancellable *cancellable, GError *
     return TRUE;
   if (sends && !piece_open (chain, piece, cancellable, error))
     return FALSE;
-  PartCopy copy = { chain, part, NULL, piece->mine };
   if (sends)
-    td_parallel_for (part->n, part_copy_slice, &copy);
+    part_copy (chain, part, NULL, piece->mine);
   if (part->row + part->n_rows < piece->rows.count)
     return TRUE;
   g_mutex_lock (&chain->lock);

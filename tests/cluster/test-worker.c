@@ -41,6 +41,7 @@ static const struct {
   { "held", "--cone --columns 64 --rows 64 --views 160 --logged" },
   { "poor", "--cone --columns 37 --rows 29 --views 46 --dead 12" },
   { "quarters", "--cone --columns 40 --rows 32 --views 48 --drift 0.05" },
+  { "wide", "--cone --columns 200 --rows 8 --views 24 --drift 0.05" },
 };
 
 /* What the command line said on standard error; NULL: it did what was asked. (transfer full) */
@@ -525,7 +526,7 @@ test_opencl (void)
 {
   /* The kernel adds views of all quarters of the turn together, also those of a group. */
   static const Case cases[] = {
-    { 2, 1, 2, TRUE, "quarters", "opencl:0", "--kernel arithmetic" },
+    { 2, 1, 2, TRUE, "wide", "opencl:0", "--kernel arithmetic" },
     { 4, 2, 2, FALSE, "quarters", "opencl:0", "--kernel arithmetic --prepare dose" },
     { 6, 2, 3, TRUE, "quarters", "opencl:0", "--kernel arithmetic" },
     { 4, 2, 2, TRUE, "quarters", "opencl:0", "--kernel arithmetic", .mode = TD_CLUSTER_IFDK },

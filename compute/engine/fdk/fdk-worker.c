@@ -13,7 +13,8 @@ struct TdFdkWorker {
   TdBuffer *rows[2]; /* batches of projections, in turns; a row cache needs one */
   TdEvent *filled[2], *used[2];
   TdFdkRing ring; /* host: what rows are filled through */
-  TdFdkRing sums; /* what slabs begin with, where that is not 0; its queue is the computing one */
+  TdFdkRing sums; /* what slabs begin with, where that is not 0 */
+  TdEvent *begun; /* that has come */
   guint turn;     /* of rows */
   TdBuffer *volumes[2];
   guint *views;
@@ -66,9 +67,12 @@ open_worker (TdFdkWorker *worker, GError **error)
     g_queue_push_tail (&device->free_volumes, worker->volumes[i]);
   }
   if (device->run->job->turns.begin) {
-    worker->sums.queue = worker->queue;
-    worker->sums.pinned = td_fdk_pinned_take (plan->engine, device->device, TD_FDK_RING,
-                                              fdk->fit.download_slices * slice, error);
+    /* A queue of its own: the next slab's come while kernels run. */
+    worker->sums.queue = td_queue_new (device->device, error);
+    worker->sums.pinned = worker->sums.queue
+                              ? td_fdk_pinned_take (plan->engine, device->device, TD_FDK_RING,
+                                                    fdk->fit.download_slices * slice, error)
+                              : NULL;
     if (!worker->sums.pinned)
       return FALSE;
   }
@@ -86,8 +90,8 @@ void
 td_fdk_worker_free (TdFdkWorker *worker)
 {
   TdFdkDevice *device = worker->device;
-  TdQueue *const queues[]
-      = { worker->queue, device->stored ? device->download : NULL, worker->ring.queue };
+  TdQueue *const queues[] = { worker->queue, device->stored ? device->download : NULL,
+                              worker->ring.queue, worker->sums.queue };
   gboolean sound = device->error == NULL;
 
   for (guint i = 0; i < G_N_ELEMENTS (queues); i++)
@@ -101,11 +105,13 @@ td_fdk_worker_free (TdFdkWorker *worker)
     td_buffer_free (worker->volumes[i]);
   }
   td_cone_projector_free (worker->projector);
+  td_event_free (worker->begun);
   td_event_free (device->origin);
   td_stored_samples_free (g_steal_pointer (&device->stored));
   g_clear_pointer (&device->stored_counts, g_free);
   td_queue_free (device->download);
   td_queue_free (worker->ring.queue);
+  td_queue_free (worker->sums.queue);
   td_queue_free (worker->queue);
   g_free (worker->views);
   g_free (worker);
@@ -229,7 +235,8 @@ fdk_worker_begin_part (TdFdkWorker *worker, TdFdkPart *part, GError **error)
         || !td_fdk_ring_send (&worker->sums, part->volume, first * slice, n * slice, error))
       return FALSE;
   }
-  return TRUE;
+  return td_event_mark (worker->sums.queue, &worker->begun, error)
+         && td_event_wait (worker->queue, worker->begun, error);
 }
 
 /* Blocks until a slab has been downloaded, if all wait for that. FALSE: the device has stopped. */
