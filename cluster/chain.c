@@ -260,8 +260,8 @@ chain_wait (TdChain *chain)
   g_cond_wait_until (&chain->changed, &chain->lock, g_get_monotonic_time () + 50000);
 }
 
-/* Copies rows of slices: from @begins what the part begins with; else into @mine. Both NULL: the rows
-   become 0. Each thread has some rows, since a piece may have one slice only. */
+/* Copies rows of slices: from @begins what the part begins with; else into @mine. Both NULL: the
+   rows become 0. Each thread has some rows, since a piece may have one slice only. */
 typedef struct {
   const TdChain *chain;
   const Part *part;
