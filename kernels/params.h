@@ -158,6 +158,7 @@ typedef struct {
 /* A row that has shade. */
 typedef struct {
   int reach, n_places, n_slopes; /* places to either side of the axis; all; slopes between them */
+  int like;                      /* the first slot with the same places */
   float axis;
 } TdShadeRow;
 

@@ -35,7 +35,8 @@ shade_add_row (TD_GLOBAL const float *line, const TdShadeRow row, float cosine,
   for (int l = 0; l < width; l++) {
     float x = start + step * (float) (first + l);
     int left = td_max (0, td_min ((int) x, p.n_columns - 2));
-    sums[l] += line[left] + (x - (float) left) * (line[left + 1] - line[left]);
+    float2 two = td_two_floats (line + left);
+    sums[l] += two.x + (x - (float) left) * (two.y - two.x);
   }
 }
 
@@ -147,6 +148,7 @@ rings_shade_tallest (TD_ITEM TD_IN (double) squares, TD_IN (TdShadeRow) rows,
 /* ── What knots do ───────────────────────────────────────────────────────────────────────────── */
 
 /* places[slot][place][knot]: what knots of height 1 give at places, the mean over the directions.
+   Slots with the same places share them.
    knots[column % TD_SHADE_KNOTS][padded + distance in knots] is what one knot gives once filtered.
    shares: a bin's weight, by the directions in which a bin so far away exists. An item takes
    KNOTS_TAKEN knots. A CPU's lie beside each other, and those of a GPU's neighbouring items do. */
@@ -172,7 +174,7 @@ rings_shade_knots (TD_ITEM TD_IN (float) turns, TD_IN (float) shares, TD_IN (flo
   const TdShadeRow row = rows[slot];
   float sums[KNOTS_TAKEN];
 
-  if (place >= row.n_places)
+  if (place >= row.n_places || row.like != slot)
     return;
   for (int l = 0; l < KNOTS_TAKEN; l++)
     sums[l] = 0;
@@ -206,12 +208,13 @@ rings_shade_response (TD_ITEM TD_IN (float) places, TD_IN (TdShadeRow) rows,
   int blocks = (p.padded + TD_LANES - 1) / TD_LANES;
   int first = item % blocks * TD_LANES, s = item / blocks;
   size_t at = ((size_t) slot * p.max_places + s) * p.padded;
+  size_t low = ((size_t) rows[slot].like * p.max_places + s) * p.padded;
+  size_t high = low + (size_t) p.lag * p.padded;
 
   if (s >= rows[slot].n_slopes)
     return;
   for (int k = first; k < td_min (first + TD_LANES, p.padded); k++)
-    response[at + k]
-        = k < p.n_knots ? places[at + (size_t) p.lag * p.padded + k] - places[at + k] : 0.0f;
+    response[at + k] = k < p.n_knots ? places[high + k] - places[low + k] : 0.0f;
 }
 
 /* ── What all directions agree upon ──────────────────────────────────────────────────────────── */

@@ -60,6 +60,7 @@ typedef unsigned int uint;
 
 #define td_float2(a, b) make_float2 ((a), (b))
 #define td_float4(a, b, c, d) make_float4 ((a), (b), (c), (d))
+#define td_two_floats(from) td_float2 ((from)[0], (from)[1])
 TD_FN float2 operator+ (float2 a, float2 b) { return make_float2 (a.x + b.x, a.y + b.y); }
 TD_FN float2 operator- (float2 a, float2 b) { return make_float2 (a.x - b.x, a.y - b.y); }
 TD_FN float2 operator* (float2 a, float s) { return make_float2 (a.x * s, a.y * s); }

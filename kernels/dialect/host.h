@@ -80,3 +80,16 @@ td_int_as_float (int i)
   memcpy (&x, &i, sizeof x);
   return x;
 }
+
+/* Floats beside each other by one load: with a load for each, indexed loads take twice as long. */
+static inline __attribute__ ((always_inline)) float2
+td_two_floats (const float *from)
+{
+  unsigned long long both;
+  memcpy (&both, from, sizeof both);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  return td_float2 (td_int_as_float ((int) (uint) both), td_int_as_float ((int) (both >> 32)));
+#else
+  return td_float2 (td_int_as_float ((int) (both >> 32)), td_int_as_float ((int) (uint) both));
+#endif
+}

@@ -100,6 +100,7 @@ typedef long td_long;
 
 #define td_float2(a, b) ((float2) ((a), (b)))
 #define td_float4(a, b, c, d) ((float4) ((a), (b), (c), (d)))
+#define td_two_floats(from) td_float2 ((from)[0], (from)[1])
 
 #define td_floor(x) floor (x)
 #define td_reciprocal(x) (1.0f / (x))

@@ -74,7 +74,8 @@ rows_fill (Rows *rows, guint32 seed)
   g_autofree double *ring = g_new (double, n);
 
   for (guint r = 0; r < rows->n_rows; r++) {
-    double axis = 0.5 * n + 0.37 - r, radius = r + 1 == rows->n_rows ? 0.2 * n : 0.46 * n;
+    double axis = 0.5 * n + 0.37 - r / 2; /* rows 0 and 1 have the same places */
+    double radius = r + 1 == rows->n_rows ? 0.2 * n : 0.46 * n;
     rows->axes[r] = (TdRingsAxis) { axis, 0.03, 2.0 * n };
     rows->masses[r] = (TdRingsAxis) { axis + 0.2, 0.5, 2.0 * n };
     for (guint c = 0; c < n; c++) {

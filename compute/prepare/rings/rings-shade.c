@@ -79,7 +79,17 @@ shade_row (const TdShadeParams *p, double axis)
   double radius = MIN (axis, p->n_columns - 1 - axis);
   int reach = (int) (radius / p->spacing);
 
-  return (TdShadeRow) { reach, 2 * reach + 1, 2 * reach + 1 - p->lag, (float) axis };
+  return (TdShadeRow) { reach, 2 * reach + 1, 2 * reach + 1 - p->lag, 0, (float) axis };
+}
+
+/* Neighbours have the same places, unless the axis is tilted. */
+static int
+shade_like (const TdShadeRow *rows, guint slot)
+{
+  const TdShadeRow *row = &rows[slot], *above = row - 1;
+
+  return slot > 0 && above->reach == row->reach && above->axis == row->axis ? above->like
+                                                                            : (int) slot;
 }
 
 /* ── Buffers ── */
@@ -478,6 +488,7 @@ shade_prepare (Shade *self)
     if (!isfinite (axis) || !has_shade (self->offsets + (gsize) row * n, n))
       continue;
     self->rows[self->n_slots] = shade_row (p, axis);
+    self->rows[self->n_slots].like = shade_like (self->rows, self->n_slots);
     self->list[self->n_slots] = row;
     self->n_slots += self->rows[self->n_slots].n_slopes > 0;
   }
