@@ -189,7 +189,7 @@ compare (const Rows *rows, TdDevice *device, const float *expected)
 static void
 test_truth (gconstpointer id)
 {
-  enum { N_ROWS = 2 };
+  enum { N_ROWS = 3 };
   static const struct {
     guint n_views, n_columns;
     double range;
