@@ -46,9 +46,9 @@ aligned_alloc (size_t alignment, size_t bytes)
 }
 
 guint
-td_test_scarce (TdTestAttempt attempt, gpointer user)
+td_test_scarce (guint first, guint step, TdTestAttempt attempt, gpointer user)
 {
-  for (guint n = 0;; n++) {
+  for (guint n = first;; n += step) {
     g_autoptr (GError) error = NULL;
 
     g_atomic_int_set (&left, (gint) n);

@@ -8,7 +8,7 @@
 /* FALSE with @error: what the attempt says when it does not succeed. */
 typedef gboolean (*TdTestAttempt) (gpointer user, GError **error);
 
-/* Makes the attempt again and again, each time with a later piece missing, until none is. An
-   attempt that comes to nothing says so, and one that succeeds has nothing to say. Returns how many
-   pieces were missed. */
-guint td_test_scarce (TdTestAttempt attempt, gpointer user);
+/* Makes the attempt without piece @first, then without the one @step further on, and so on, until
+   none is missing. An attempt that comes to nothing says so, and one that succeeds has nothing to
+   say. Returns how many pieces there are, at the most. */
+guint td_test_scarce (guint first, guint step, TdTestAttempt attempt, gpointer user);

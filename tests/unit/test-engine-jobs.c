@@ -637,13 +637,11 @@ typedef struct {
 } ScarceCase;
 
 static const ScarceCase scarce_cases[] = {
-  { "fbp", 3, FALSE, TRUE, { NULL } },
   { "steps", 3, FALSE, FALSE, { "prepare", "paganin=100:energy=25:distance=20:pixel=5", NULL } },
   { "rings", 3, FALSE, TRUE, { "prepare", "rings", "prepare", "rings-all", NULL } },
   { "fourier", 3, FALSE, TRUE, { "method", "fourier", "bin", "2", NULL } },
   { "fdk-tilted", 12, TRUE, TRUE, { "tilt", "2", NULL } },
   { "cgls", 1, TRUE, TRUE, { "method", "cgls", "iterations", "1", "start", "zero", NULL } },
-  { "tv", 2, FALSE, TRUE, { "method", "fista-tv", "iterations", "1", "start", "zero", NULL } },
 };
 
 typedef struct {
@@ -656,10 +654,10 @@ static gboolean
 scarce_reconstruct (gpointer user, GError **error)
 {
   Scarce *self = user;
-  g_autoptr (TdEngine) own = td_engine_new (td_methods);
   TdTestVolume volume;
 
-  if (!td_test_reconstruct (own, self->scan, &self->recipe, &volume, error))
+  td_engine_trim (engine);
+  if (!td_test_reconstruct (engine, self->scan, &self->recipe, &volume, error))
     return FALSE;
   assert_close (volume.slices, self->whole.slices, (gsize) volume.nx * volume.ny * volume.n_slices,
                 1e-5);
@@ -672,16 +670,16 @@ static gboolean
 scarce_look (gpointer user, GError **error)
 {
   Scarce *self = user;
-  g_autoptr (TdEngine) own = td_engine_new (td_methods);
   const guint views[] = { 0, 6 };
   const TdAxisLine axis = { .centre_px = 7.5 };
+  td_engine_trim (engine);
   g_autofree float *projection
-      = td_preview_projection (own, self->scan, 1, &self->recipe, NULL, error);
-  g_autofree float *opposite
-      = projection ? td_preview_opposite (own, self->scan, views, &self->recipe, &axis, NULL, error)
-                   : NULL;
+      = td_preview_projection (engine, self->scan, 1, &self->recipe, NULL, error);
+  g_autofree float *opposite = projection ? td_preview_opposite (engine, self->scan, views,
+                                                                 &self->recipe, &axis, NULL, error)
+                                          : NULL;
   g_autofree float *sinogram
-      = opposite ? td_preview_sinogram (own, self->scan, 1, &self->recipe, NULL, error) : NULL;
+      = opposite ? td_preview_sinogram (engine, self->scan, 1, &self->recipe, NULL, error) : NULL;
   g_autoptr (TdScan) coarse
       = sinogram ? td_preview_coarse_scan (self->scan, &self->recipe, 1, 2, NULL, error) : NULL;
 
@@ -689,11 +687,12 @@ scarce_look (gpointer user, GError **error)
 }
 
 /* Whichever piece of memory is missing, a job makes the same volume all the same, or says why it
-   does not. */
+   does not. Pieces that jobs have in common are taken in turns. */
 static void
 test_scarce (gconstpointer data)
 {
   const ScarceCase *scarce = data;
+  const guint first = (scarce - scarce_cases) % 3;
   Scarce self = { 0 };
   TdPhantomScan spec;
 
@@ -719,9 +718,9 @@ test_scarce (gconstpointer data)
     g_assert_no_error (error);
   }
   reconstruct (self.scan, &self.recipe, &self.whole);
-  g_assert_cmpuint (td_test_scarce (scarce_reconstruct, &self), >, 10);
+  g_assert_cmpuint (td_test_scarce (first, 3, scarce_reconstruct, &self), >, 10);
   if (scarce->n_rows == 3 && !scarce->lines)
-    g_assert_cmpuint (td_test_scarce (scarce_look, &self), >, 5);
+    g_assert_cmpuint (td_test_scarce (first, 3, scarce_look, &self), >, 5);
   td_test_volume_clear (&self.whole);
 }
 

@@ -116,6 +116,16 @@ test_cutoff_boundary (void)
   td_filter_response (&filter, 1000, response);
   g_assert_cmpfloat (response[150], >, 0.1);
   g_assert_cmpfloat (response[151], ==, 0);
+  /* What is no part of the Nyquist frequency is all of it. */
+  for (guint i = 0; i < 3; i++) {
+    double whole[1000], same[1000];
+    const TdFilter filters[]
+        = { { TD_FILTER_HANN, 1, 0, FALSE },
+            { TD_FILTER_HANN, (const double[]) { 0, -0.5, 1.5 }[i], 0, FALSE } };
+    td_filter_response (&filters[0], 1000, whole);
+    td_filter_response (&filters[1], 1000, same);
+    g_assert_cmpmem (same, sizeof same, whole, sizeof whole);
+  }
 }
 
 static void

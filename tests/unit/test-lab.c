@@ -789,7 +789,7 @@ test_scarce (void)
       continue;
     g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, NULL);
     Scarce self = { .plan = plan, .rows = rows, .cuts = cuts[i / 2] };
-    g_assert_cmpuint (td_test_scarce (scarce_truth, &self), >, 3);
+    g_assert_cmpuint (td_test_scarce (0, 1, scarce_truth, &self), >, 3);
   }
   td_truth_task_clear (&task);
 }
@@ -1080,6 +1080,57 @@ test_cancel (void)
   g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 }
 
+typedef struct {
+  GCancellable *cancellable;
+  guint left; /* until it is cancelled */
+  gboolean last;
+} Patience;
+
+static void
+lose_patience (const TdLabResult *result, double fraction, gpointer user)
+{
+  Patience *patience = user;
+
+  if (patience->left-- > 0)
+    return;
+  g_cancellable_cancel (patience->cancellable);
+  patience->last = fraction >= 1;
+}
+
+/* Whenever a lab is cancelled, nothing comes of it. */
+static void
+test_cancel_anywhere (void)
+{
+  g_autofree float *rows = g_new (float, 24 * 15);
+  guint after = 0, cancelled = 0;
+  TdBackprojectTask task;
+  TdRecipe base;
+
+  td_test_random (rows, 24 * 15, 3);
+  td_truth_task_init (&task, 24, 15, 180);
+  g_autoptr (TdScan) scan = td_test_scan (rows, 1, 15, 24, task.angles_rad);
+  td_recipe_init (&base);
+  g_strlcpy (base.devices, "host", sizeof base.devices);
+  g_autoptr (TdLab) lab = td_lab_new (&base, 0);
+  g_assert_true (td_lab_add (lab, "", NULL) && td_lab_add (lab, "--filter hann", NULL));
+  lab->reference = lab->measure = lab->budget = TRUE;
+  for (gboolean all = FALSE; !all; after++) {
+    g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+    g_autoptr (GError) error = NULL;
+    Patience patience = { cancellable, after, FALSE };
+    g_autoptr (TdLabResult) result
+        = td_lab_run (lab, engine, scan, lose_patience, &patience, cancellable, &error);
+    all = !g_cancellable_is_cancelled (cancellable) || patience.last;
+    if (all)
+      continue;
+    g_assert_null (result);
+    g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+    cancelled++;
+  }
+  g_assert_cmpuint (cancelled, >, 10);
+  td_truth_task_clear (&task);
+}
+
 static void
 check_told (const TdLabResult *result, double fraction, gpointer user)
 {
@@ -1237,6 +1288,7 @@ main (int argc, char **argv)
   g_test_add_func ("/lab/first", test_first);
   g_test_add_func ("/lab/other-size", test_other_size);
   g_test_add_func ("/lab/cancel", test_cancel);
+  g_test_add_func ("/lab/cancel-anywhere", test_cancel_anywhere);
   g_test_add_func ("/lab/review", test_review);
   g_test_add_func ("/lab/emulated-cost", test_emulated_cost);
   const int status = g_test_run ();

@@ -807,6 +807,16 @@ test_find (void)
     more += mask[i] && i % 100 != 20;
   }
   g_assert_cmpuint (more, <=, 2);
+  for (guint deviations = 2; deviations <= 4; deviations++) {
+    g_autoptr (GBytes) other = td_bad_pixels_mask (shared, deviations, NULL, &error);
+    const guint8 *marks = g_bytes_get_data (other, NULL);
+    guint n = 0, sum = 0;
+    for (guint i = 0; i < pixels; i++) {
+      n += marks[i];
+      sum += marks[i] * i;
+    }
+    td_test_pin ("%u pixels are %u deviations away, of places %u", n, deviations, sum);
+  }
   /* A few equal samples are a coincidence. */
   for (guint n = 4; n <= 5; n++) {
     TdScanFacts few = facts;
