@@ -21,6 +21,7 @@ import hashlib
 import itertools
 import json
 import math
+import multiprocessing
 import os
 import pickle
 import queue
@@ -86,6 +87,8 @@ CHANGES = (
 AT_ONCE = 4
 # Tests of one place that run side by side where the first ones have noticed nothing.
 SIDE_BY_SIDE = 6
+# In which a test that is asked to end does so.
+END_S = 10
 # Those that take longest with gcov begin first.
 LONGEST = ("worker", "cli-out-of-core", "iterative-start", "ctsimu", "cone-scans", "error-bounds", "sweep",
            "cluster-remote-local", "axis-turns", "cone", "cone-rectify", "axis-methods", "device-errors", "rings-scans")
@@ -139,25 +142,50 @@ def sanitizers_of(root):
             dict(re.findall(r"^export (\w+SAN_OPTIONS)=(.*)$", text, re.M)))
 
 
+class TimeIsUp(Exception):
+    """The series ends before this is done."""
+
+
+class Clock:
+    end = math.inf
+
+    def left(self, limit=math.inf):
+        """Seconds that may still be waited, None if there is no limit."""
+        left = min(limit, self.end - time.monotonic())
+        if left <= 0:
+            raise TimeIsUp
+        return None if left == math.inf else left
+
+    def is_up(self):
+        return time.monotonic() >= self.end
+
+
+CLOCK = Clock()
+
+
 class Slots:
     """Where tests run: as many as there are processors, each on two of them, as on a small computer."""
 
     def __init__(self):
         cores = sorted(os.sched_getaffinity(0))
         self.free = queue.SimpleQueue()
-        for core, beside in zip(cores, cores[1:] + cores[:1]):
-            self.free.put({core, beside})
+        for number, core, beside in zip(itertools.count(), cores, cores[1:] + cores[:1]):
+            self.free.put((number, {core, beside}))
 
     @contextlib.contextmanager
     def one(self):
-        pair = self.free.get()
+        slot = self.free.get()
         try:
-            yield pair
+            yield slot
         finally:
-            self.free.put(pair)
+            self.free.put(slot)
 
-    def start(self, pair, command, **how):
-        """A child inherits its processors from the thread that starts it."""
+    def start(self, slot, command, **how):
+        """A child inherits its processors from the thread that starts it. Displays have numbers of their own: xvfb-run
+        finds none where many look for one at once."""
+        number, pair = slot
+        if os.path.basename(command[0]) == "xvfb-run":
+            command = [command[0], "-n", str(100 + 50 * number), *command[1:]]
         before = os.sched_getaffinity(0)
         os.sched_setaffinity(0, pair)
         try:
@@ -207,8 +235,11 @@ class Copy:
     def make(self, names):
         """What ninja says if it fails."""
         targets = {os.path.relpath(path, self.build) for name in names for path in self.programs(name)}
-        made = subprocess.run([*self.ninja, "-C", self.build, *self.needed, *sorted(targets)],
-                              capture_output=True, text=True)
+        try:
+            made = subprocess.run([*self.ninja, "-C", self.build, *self.needed, *sorted(targets)],
+                                  capture_output=True, text=True, timeout=CLOCK.left())
+        except subprocess.TimeoutExpired:
+            raise TimeIsUp from None
         return made.stdout + made.stderr if made.returncode else None
 
     def make_unchanged(self, names):
@@ -221,10 +252,10 @@ class Copy:
 
     def run(self, name, limit, kept=None, **env):
         """True: the test passes; False: it fails; None: it hangs. It begins with the caches in the folder kept."""
-        with SLOTS.one() as pair:
-            return self.run_on(pair, name, limit, kept, env)
+        with SLOTS.one() as slot:
+            return self.run_on(slot, name, limit, kept, env)
 
-    def run_on(self, pair, name, limit, kept, env):
+    def run_on(self, slot, name, limit, kept, env):
         test, home = self.tests[name], self.home(name)
         shutil.rmtree(home, ignore_errors=True)
         if kept and os.path.exists(kept):  # kernels and plans: what is timed is timed anew
@@ -240,12 +271,14 @@ class Copy:
                                  ("XDG_DATA_HOME", "share")):
             env[variable] = os.path.join(home, folder)
             os.makedirs(env[variable], exist_ok=True)
-        with SLOTS.start(pair, test["cmd"], env={**os.environ, **test["env"], **self.env, **env}, cwd=self.build,
+        with SLOTS.start(slot, test["cmd"], env={**os.environ, **test["env"], **self.env, **env}, cwd=self.build,
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                          start_new_session=True) as process:
             try:
-                output, _ = process.communicate(timeout=limit)
+                output, _ = process.communicate(timeout=CLOCK.left(limit))
             except subprocess.TimeoutExpired:
+                self.ask_to_end(process)
+                CLOCK.left()
                 return None
             finally:
                 try:
@@ -257,6 +290,13 @@ class Copy:
             return True
         self.said[name] = wrong.group().decode(errors="replace") if wrong else f"exit {process.returncode}"
         return False
+
+    @staticmethod
+    def ask_to_end(process):
+        """Tests of remote jobs end what they started in other groups."""
+        with contextlib.suppress(subprocess.TimeoutExpired, ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+            process.communicate(timeout=END_S)
 
     def file_hashes(self, names):
         paths = {path for name in names for path in self.programs(name)}
@@ -363,6 +403,28 @@ class Sanitized(Tried):
         return suites & {"unit", "faults"} and not suites & {"once", "slow"}
 
 
+def lines_in(folder, build, data):
+    """What gcov says of each file of a copy: its lines, and those that ran. The data are those of one test."""
+    counts = []
+    for below, _, files in os.walk(data):
+        for file in (f[:-5] for f in files if f.endswith(".gcda")):
+            notes = os.path.join(build, os.path.relpath(below, data), file + ".gcno")
+            os.symlink(notes, os.path.join(below, file + ".gcno"))
+            counts.append(os.path.join(below, file + ".gcda"))
+    told = b""
+    if counts:
+        # A program that was killed may have left half of its counts, of which gcov says what it can.
+        told = subprocess.run(["gcov", "--json-format", "--stdout", *counts], cwd=build, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+    known, ran = collections.defaultdict(set), collections.defaultdict(set)
+    for part in told.splitlines():
+        for file in json.loads(part)["files"] if part.endswith(b"}") else ():
+            path = os.path.relpath(os.path.join(build, file["file"]), folder)
+            known[path].update(line["line_number"] for line in file["lines"])
+            ran[path].update(line["line_number"] for line in file["lines"] if line["count"])
+    return known, ran
+
+
 class Counted(Copy):
     """The copy that counts which lines run."""
 
@@ -375,7 +437,7 @@ class Counted(Copy):
 class Lines:
     """Which lines each test runs, as gcov saw it."""
 
-    def __init__(self, root, folder, files, ninja, known_stays):
+    def __init__(self, root, folder, files, options):
         # Programs that end by _exit () tell what they ran, too.
         os.makedirs(folder, exist_ok=True)
         dump = os.path.join(folder, "dump.h")
@@ -386,14 +448,33 @@ class Lines:
                              'void covered_end (int) __asm__ ("_exit") __attribute__ ((noreturn));\n'
                              'static inline __attribute__ ((noreturn, unused)) void covered_exit (int status)\n'
                              '{ __gcov_dump (); covered_end (status); }\n'
-                             '#define _exit covered_exit\n')
-        self.copy = Counted(root, folder, files, ninja)
+                             '#define _exit covered_exit\n'
+                             # So do those that are asked to end. Each library has counters of its own, and what
+                             # meson tries has none.
+                             '#ifdef G_LOG_DOMAIN\n'
+                             'typedef void (*covered_asked) (int);\n'
+                             'covered_asked covered_signal (int, covered_asked) __asm__ ("signal");\n'
+                             'int covered_raise (int) __asm__ ("raise");\n'
+                             '#define COVERED_ONE __attribute__ ((weak, visibility ("hidden")))\n'
+                             'COVERED_ONE covered_asked covered_before;\n'
+                             'COVERED_ONE int covered_begun;\n'
+                             'COVERED_ONE void covered_ask (int number)\n'
+                             '{ __gcov_dump (); if ((unsigned long) covered_before > 1) covered_before (number);\n'
+                             '  covered_signal (number, 0); covered_raise (number); }\n'
+                             'static __attribute__ ((constructor, unused)) void covered_begin (void)\n'
+                             '{ if (!covered_begun++) '
+                             f'covered_before = covered_signal ({int(signal.SIGTERM)}, covered_ask); }}\n'
+                             '#endif\n')
+        self.copy, self.limit = Counted(root, folder, files, shlex.split(options.ninja)), options.counted
         self.known = collections.defaultdict(set)
-        self.ran, self.all, self.seconds = {}, {}, {}
+        self.ran, self.all, self.seconds, self.ended = {}, {}, {}, set()
         tests = sorted(self.copy.tests, key=lambda name: (name not in LONGEST, name))
-        self.stay = {name for name in tests if known_stays and os.path.exists(self.kept(name))}
+        self.stay = {name for name in tests if options.known and os.path.exists(self.kept(name))}
         self.copy.make_unchanged(set(tests) - self.stay)
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        # What gcov says is read in other processes, for Python's threads take turns.
+        readers = multiprocessing.get_context("spawn")
+        with concurrent.futures.ProcessPoolExecutor(os.cpu_count(), readers) as self.readers, \
+                concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             for name, told in zip(tests, pool.map(self.run_or_kept, tests)):
                 self.take(name, *told)
 
@@ -415,50 +496,41 @@ class Lines:
         return told
 
     def run(self, name):
-        """Runs a test, and returns its seconds and what gcov says of each file: its lines, and those that ran."""
+        """Runs a test, and returns its seconds, whether it was ended, and what gcov says: of each file its lines, and
+        those that ran."""
         data = os.path.join(self.copy.folder, "data", name)
         start = time.monotonic()
-        self.copy.run(name, 600, GCOV_PREFIX=data, GCOV_PREFIX_STRIP=str(self.copy.build.count("/")),
-                      TOMODESK_PINS="/nowhere")  # what fails does not tell its lines
+        passed = self.copy.run(name, self.limit, GCOV_PREFIX=data, GCOV_PREFIX_STRIP=str(self.copy.build.count("/")),
+                               TOMODESK_PINS="/nowhere")  # what fails does not tell its lines
         seconds = time.monotonic() - start
-        counts = []
-        for folder, _, files in os.walk(data):
-            for file in (f[:-5] for f in files if f.endswith(".gcda")):
-                notes = os.path.join(self.copy.build, os.path.relpath(folder, data), file + ".gcno")
-                os.symlink(notes, os.path.join(folder, file + ".gcno"))
-                counts.append(os.path.join(folder, file + ".gcda"))
-        told = b""
-        if counts:
-            told = subprocess.run(["gcov", "--json-format", "--stdout", *counts], cwd=self.copy.build, check=True,
-                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+        told = self.readers.submit(lines_in, self.copy.folder, self.copy.build, data).result()
         shutil.rmtree(data, ignore_errors=True)
-        known, ran = collections.defaultdict(set), collections.defaultdict(set)
-        for part in told.splitlines():
-            for file in json.loads(part)["files"]:
-                path = os.path.relpath(os.path.join(self.copy.build, file["file"]), self.copy.folder)
-                known[path].update(line["line_number"] for line in file["lines"])
-                ran[path].update(line["line_number"] for line in file["lines"] if line["count"])
-        return seconds, known, ran
+        return seconds, passed is None, *told
 
-    def take(self, name, seconds, known, ran):
+    def take(self, name, seconds, ended, known, ran):
         self.seconds[name], self.ran[name], self.all[name] = seconds, ran, sum(map(len, ran.values()))
+        if ended:
+            self.ended.add(name)
         for path, lines in known.items():
             self.known[path] |= lines
         wrong = self.copy.said.get(name)
-        print(f"{name}: {seconds:.1f} s, {self.all[name]} lines{wrong and f', failed: {wrong}' or ''}", flush=True)
+        print(f"{name}: {seconds:.1f} s, {self.all[name]} lines{ended and ', ended' or ''}"
+              f"{wrong and f', failed: {wrong}' or ''}", flush=True)
 
     def tests_of(self, mutant):
-        """Those that run its line: those first that run little else, and are short. And one of its file, to build."""
+        """Those that run its line: those first that run little else, and are short. Those that were ended come last,
+        and any line of a file that they began with may be theirs. And one of the mutant's file, to build."""
         listed = ()
         if not mutant.path.endswith(".c"):
             listed = next((names for prefix, names in KERNELS if mutant.path.startswith(prefix)), ())
         file, line = mutant.path, mutant.line + 1
         tests = [name for name in self.ran if self.ran[name].get(file)]
-        tests.sort(key=lambda name: -len(self.ran[name][file]) / self.all[name] / math.sqrt(self.seconds[name]))
+        tests.sort(key=lambda name: (name in self.ended,
+                                     -len(self.ran[name][file]) / self.all[name] / math.sqrt(self.seconds[name])))
         of_file = tests[:1] or listed or ["cli-phantom"]
         # Tables and the further lines of a statement are no lines to gcov.
         if line in self.known[file]:
-            tests = [name for name in tests if line in self.ran[name][file]]
+            tests = [name for name in tests if line in self.ran[name][file] or name in self.ended]
         return [*listed, *(name for name in tests if name not in listed)], of_file
 
     def within(self, names, seconds):
@@ -483,14 +555,13 @@ class Series:
                     into.put(made)
             return set(first.tests)
 
-        self.end = time.monotonic() + options.within
         self.options, self.copies, self.sanitized = options, queue.SimpleQueue(), queue.SimpleQueue()
         n_sanitized = (options.jobs + 3) // 4
         with concurrent.futures.ThreadPoolExecutor(3) as pool:
             # Copies are made while tests run with gcov.
             made = [pool.submit(copies, Tried, [str(i) for i in range(options.jobs)], self.copies),
                     pool.submit(copies, Sanitized, [f"sanitized-{i}" for i in range(n_sanitized)], self.sanitized)]
-            self.lines = Lines(root, os.path.join(folder, "lines"), files, shlex.split(options.ninja), options.known)
+            self.lines = Lines(root, os.path.join(folder, "lines"), files, options)
             made[0].result()
             try:
                 self.sanitized_names = made[1].result()
@@ -507,26 +578,60 @@ class Series:
         finally:
             copies.put(copy)
 
-    def is_late(self):
-        return time.monotonic() > self.end
-
     def attempt(self, place):
-        """A place, and what is said of it. What no quick test notices is tried by all others, and by sanitizers."""
-        mutant = place[1]
-        names, of_file = self.lines.tests_of(mutant)
-        first = self.lines.within(names, self.options.seconds)
+        """A place, what its first tests say of it, and the dearer ones and those under the sanitizers that run it."""
+        names, of_file = self.lines.tests_of(place[1])
+        first = self.lines.within([name for name in names if name not in self.lines.ended], self.options.seconds)
         dear = self.lines.within([name for name in names if name not in first], self.options.survivors)
-        verdict = self.tried_in(self.copies, mutant, [first, [] if self.is_late() else dear], of_file)
-        if verdict and verdict.startswith("not noticed"):
-            if self.is_late():
-                return place, verdict + "; no time was left for others"
-            names = [name for name in names if name in self.sanitized_names]
-            names = self.lines.within(names, self.options.sanitized)
-            sanitized = self.tried_in(self.sanitized, mutant, [[], names], []) if names else None
-            if sanitized and sanitized.startswith("noticed"):
-                return place, sanitized
-            verdict += f"; under the sanitizers by {', '.join(names)}" if sanitized else ""
+        sanitized = self.lines.within([name for name in names if name in self.sanitized_names], self.options.sanitized)
+        try:
+            verdict = self.tried_in(self.copies, place[1], [first], of_file)
+        except TimeIsUp:
+            verdict = "not tried to the end"
+        return place, verdict, dear, sanitized
+
+    def go_on(self, place, verdict, dear, sanitized):
+        """What no first test notices is tried by the others."""
+        try:
+            told = dear and self.tried_in(self.copies, place[1], [[], dear], [])
+            if told and told.startswith("noticed"):
+                return place, told
+            if told:
+                others = told.removeprefix("not noticed by ")
+                verdict = told if verdict.endswith("no test runs it") else f"{verdict}, {others}"
+            told = sanitized and self.tried_in(self.sanitized, place[1], [[], sanitized], [])
+            if told and told.startswith("noticed"):
+                return place, told
+            verdict += f"; under the sanitizers by {', '.join(sanitized)}" if told else ""
+        except TimeIsUp:
+            verdict += "; no time was left for others"
         return place, verdict
+
+
+class Score:
+    """What is said of each place, and how many of each folder were noticed."""
+
+    def __init__(self):
+        self.folders = collections.defaultdict(lambda: [0, 0])
+
+    def take(self, place, verdict):
+        count = self.folders[folder_of(place[1].path)]
+        count[0] += verdict.startswith("noticed")
+        count[1] += 1
+        self.say(place, verdict)
+
+    def say(self, place, verdict):
+        number, mutant = place
+        print(f"{number} {mutant.path}:{mutant.line + 1}:{mutant.column}: {mutant.old.strip()} → {mutant.new}: {verdict}",
+              flush=True)
+
+    def print(self):
+        print()
+        for room, (noticed, tried) in sorted(self.folders.items()):
+            print(f"{room:30} {noticed:4} of {tried:4} noticed, {100 * noticed / tried:.0f} %")
+        sums = [sum(pair) for pair in zip(*self.folders.values())]
+        if sums:
+            print(f"{'all':30} {sums[0]:4} of {sums[1]:4} noticed, {100 * sums[0] / sums[1]:.0f} %", flush=True)
 
 
 def main():
@@ -540,8 +645,10 @@ def main():
                         help="of the dearer ones, if those notice nothing (300)")
     parser.add_argument("--sanitized", type=float, default=120,
                         help="of those under the sanitizers, if these notice nothing either (120)")
+    parser.add_argument("--counted", type=float, default=600,
+                        help="seconds after which a test with gcov is ended, and is one of the dear ones (600)")
     parser.add_argument("--within", type=float, default=math.inf,
-                        help="seconds from the start after which no place and no dearer tests begin (all are tried)")
+                        help="seconds from the start after which the series ends, whatever runs (all are tried)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1,
                         help="copies that work side by side (all cores)")
     parser.add_argument("--ninja", default="ninja", help="how to build")
@@ -560,7 +667,7 @@ def main():
     mutants = list(enumerate(in_turns(mutants)))[options.skip:]
     if not mutants:
         sys.exit("there is no place to change in these folders")
-    score = collections.defaultdict(lambda: [0, 0])
+    CLOCK.end = time.monotonic() + options.within
 
     with contextlib.ExitStack() as stack:
         folder = os.path.abspath(options.keep or stack.enter_context(tempfile.TemporaryDirectory(prefix="mutants-")))
@@ -570,28 +677,48 @@ def main():
         os.environ.setdefault("CCACHE_NOHASHDIR", "1")
         if os.path.exists(shared) and not os.path.lexists(os.path.join(folder, "shared")):
             os.symlink(shared, os.path.join(folder, "shared"))
-        series = Series(root, folder, files, options)
-        tried, rest = 0, iter(mutants)
-        with concurrent.futures.ThreadPoolExecutor(series.threads) as pool:
-            at_first = itertools.islice(rest, min(series.threads, options.count))
-            waiting = {pool.submit(series.attempt, place) for place in at_first}
-            while waiting and tried < options.count:
-                done, waiting = concurrent.futures.wait(
-                    waiting, return_when=concurrent.futures.FIRST_COMPLETED)
-                for (number, mutant), verdict in (future.result() for future in done):
-                    if verdict:
-                        tried += 1
-                        count = score[folder_of(mutant.path)]
-                        count[0] += verdict.startswith("noticed")
-                        count[1] += 1
-                        print(f"{number} {mutant.path}:{mutant.line + 1}:{mutant.column}: {mutant.old.strip()} → "
-                              f"{mutant.new}: {verdict}", flush=True)
-                    following = next(rest, None)
-                    if following and tried + len(waiting) < options.count and not series.is_late():
-                        waiting.add(pool.submit(series.attempt, following))
-    print()
-    for room, (noticed, tried) in sorted(score.items()):
-        print(f"{room:30} {noticed:4} of {tried:4} noticed, {100 * noticed / tried:.0f} %")
+        try:
+            series = Series(root, folder, files, options)
+        except TimeIsUp:
+            sys.exit("no place was tried: the time was up before the lines were counted")
+        try_all(series, mutants, options.count)
 
 
-main()
+def try_all(series, mutants, most):
+    """First tests come first, so that a series whose time ends has tried as many places as it can."""
+    rest, missed, waiting = iter(mutants), collections.deque(), set()
+    score, begun = Score(), 0
+    with concurrent.futures.ThreadPoolExecutor(series.threads) as pool:
+        while True:
+            while len(waiting) < series.threads and not CLOCK.is_up():
+                place = next(rest, None) if begun < most else None
+                if place:
+                    begun += 1
+                    waiting.add(pool.submit(series.attempt, place))
+                elif missed:
+                    waiting.add(pool.submit(series.go_on, *missed.popleft()))
+                else:
+                    break
+            if not waiting:
+                break
+            for future in concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED).done:
+                waiting.remove(future)
+                place, verdict, *others = future.result()
+                if not verdict:
+                    begun -= 1
+                elif verdict.startswith("not tried"):
+                    score.say(place, verdict)
+                    begun -= 1
+                elif any(others) and verdict.startswith("not noticed"):
+                    missed.append((place, verdict, *others))
+                else:
+                    score.take(place, verdict)
+    for place, verdict, *_ in missed:
+        score.take(place, verdict + "; no time was left for others")
+    if CLOCK.is_up() and begun < most:
+        print(f"no time was left for {most - begun} places")
+    score.print()
+
+
+if __name__ == "__main__":
+    main()
