@@ -67,6 +67,13 @@ pins_number (const char *word, double *value, double *may)
   return TRUE;
 }
 
+/* A busy computer takes seconds for what takes milliseconds. */
+static gboolean
+pins_is_time (const char *unit)
+{
+  return strcmp (unit, "ms") == 0 || strcmp (unit, "s") == 0;
+}
+
 static gboolean
 pins_same (const char *now, const char *then)
 {
@@ -77,6 +84,8 @@ pins_same (const char *now, const char *then)
     return FALSE;
   for (guint i = 0; a[i]; i++) {
     if (strcmp (a[i], b[i]) == 0 || strcmp (b[i], ANY) == 0)
+      continue;
+    if (i > 0 && strcmp (b[i - 1], ANY) == 0 && pins_is_time (a[i]) && pins_is_time (b[i]))
       continue;
     const gboolean x_is = pins_number (a[i], &x, &may_x), y_is = pins_number (b[i], &y, &may_y);
     /* Trailing zeros may be left out: "0.5" and "1". */
