@@ -5,9 +5,12 @@
 
 static gint left = -1; /* pieces that are still given; negative: all are */
 
+static gsize asked_bytes;
+
 static gboolean
-scarce_is_short (void)
+scarce_is_short (gsize bytes)
 {
+  g_atomic_pointer_add (&asked_bytes, bytes);
   return g_atomic_int_get (&left) >= 0 && g_atomic_int_add (&left, -1) == 0;
 }
 
@@ -15,25 +18,25 @@ scarce_is_short (void)
 gpointer
 g_try_malloc (gsize bytes)
 {
-  return scarce_is_short () ? NULL : malloc (bytes);
+  return scarce_is_short (bytes) ? NULL : malloc (bytes);
 }
 
 gpointer
 g_try_malloc0 (gsize bytes)
 {
-  return scarce_is_short () ? NULL : calloc (1, bytes);
+  return scarce_is_short (bytes) ? NULL : calloc (1, bytes);
 }
 
 gpointer
 g_try_malloc_n (gsize n, gsize bytes)
 {
-  return scarce_is_short () ? NULL : reallocarray (NULL, n, bytes);
+  return scarce_is_short (n * bytes) ? NULL : reallocarray (NULL, n, bytes);
 }
 
 gpointer
 g_try_malloc0_n (gsize n, gsize bytes)
 {
-  return scarce_is_short () ? NULL : calloc (n, bytes);
+  return scarce_is_short (n * bytes) ? NULL : calloc (n, bytes);
 }
 
 /* Devices' buffers on the host. */
@@ -42,7 +45,7 @@ aligned_alloc (size_t alignment, size_t bytes)
 {
   void *memory = NULL;
 
-  return scarce_is_short () || posix_memalign (&memory, alignment, bytes) != 0 ? NULL : memory;
+  return scarce_is_short (0) || posix_memalign (&memory, alignment, bytes) != 0 ? NULL : memory;
 }
 
 guint
@@ -62,4 +65,10 @@ td_test_scarce (guint first, guint step, TdTestAttempt attempt, gpointer user)
     g_assert_no_error (error);
     return n;
   }
+}
+
+guint64
+td_test_pieces_bytes (void)
+{
+  return (guint64) g_atomic_pointer_get (&asked_bytes);
 }

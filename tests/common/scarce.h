@@ -12,3 +12,6 @@ typedef gboolean (*TdTestAttempt) (gpointer user, GError **error);
    none is missing. An attempt that comes to nothing says so, and one that succeeds has nothing to
    say. Returns how many pieces there are, at the most. */
 guint td_test_scarce (guint first, guint step, TdTestAttempt attempt, gpointer user);
+
+/* Bytes of such pieces so far, given back or not, without devices' buffers. */
+guint64 td_test_pieces_bytes (void);

@@ -15,6 +15,7 @@
 #include "tests/common/faulty.h"
 #include "tests/common/frames.h"
 #include "tests/common/pins.h"
+#include "tests/common/scarce.h"
 
 /* ── Against the formulas ── */
 
@@ -833,6 +834,54 @@ test_find (void)
   g_assert_true (again == bytes);
 }
 
+/* What plans count for a step, which nobody sees but by a computer that has too little. Averages of
+   flats ask for no more than that, and for a good part of it. */
+static void
+check_bytes (const TdStep *step, const char *text, guint n_rows, guint n_views, guint n_columns)
+{
+  g_autoptr (GError) error = NULL;
+  TdTestFrames x;
+
+  td_test_frames_init (&x, n_rows, n_views, n_columns, TD_TEST_INTENSITIES);
+  const TdScanFacts *facts = td_scan_facts (x.scan);
+  const guint64 before = td_test_pieces_bytes ();
+  const guint64 host = td_preparation_host_bytes (step, 1, facts, n_rows);
+  td_test_pin ("%s, %u × %u × %u: %" G_GUINT64_FORMAT " bytes of the host, %" G_GUINT64_FORMAT
+               " of a device",
+               text, n_rows, n_views, n_columns, host,
+               td_preparation_workspace_bytes (step, 1, facts, n_rows));
+  if (g_str_has_prefix (text, "flat-field")) {
+    g_autoptr (TdFlats) flats = td_flats_new (x.scan);
+    g_assert_true (td_preparation_fetch (flats, step, 1, 0, n_rows, NULL, &error));
+    const guint64 asked = td_test_pieces_bytes () - before;
+    g_assert_cmpuint (asked, <=, host);
+    g_assert_cmpuint (host, <, 5 * asked);
+  }
+  td_test_frames_clear (&x);
+}
+
+static void
+test_bytes (void)
+{
+  static const char *const texts[]
+      = { "flat-field:average=1", "dose:air=1:columns=3", "dose:air=2:x=3:y=0:width=5:height=4",
+          "bad-pixels:find=0", "zingers:size=1" };
+
+  for (guint portions = 0; portions < 2; portions++) {
+    td_portion_shift = portions ? 14 : 0;
+    for (const TdStepKind *const *kind = td_prepare_steps (); *kind; kind++) {
+      TdStep step;
+      td_step_init (&step, *kind);
+      check_bytes (&step, step.name, 9, 60, 200);
+    }
+    for (guint i = 0; i < G_N_ELEMENTS (texts); i++) {
+      const TdStep step = td_test_step (texts[i]);
+      check_bytes (&step, texts[i], 4, 7, 50);
+    }
+  }
+  td_portion_shift = 0;
+}
+
 /* What a person gets who chooses a step and nothing else: a change here changes results. */
 static void
 test_presets (void)
@@ -1156,6 +1205,7 @@ main (int argc, char **argv)
   g_test_add_func ("/prepare/flat-places", test_flat_places);
   g_test_add_func ("/prepare/flats-odd", test_flats_odd);
   g_test_add_func ("/prepare/halo", test_halo);
+  g_test_add_func ("/prepare/bytes", test_bytes);
   g_test_add_func ("/prepare/numbers", test_numbers);
   g_test_add_func ("/prepare/orders", test_orders);
   g_test_add_func ("/prepare/presets", test_presets);

@@ -4,6 +4,9 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "compute/cone/cone-family.h"
+#include "compute/parallel/backproject.h"
+#include "compute/prepare/prepare.h"
 #include "compute/recipe/field.h"
 #include "dataset/number.h"
 #include "test-folder.h"
@@ -88,6 +91,64 @@ test_round_trip (void)
 
   read.filter.cutoff = 0.71;
   g_assert_false (td_recipe_equal (&recipe, &read));
+}
+
+/* Each parameter of each step comes back, at either end of what it may be; each choice by its name.
+ */
+static void
+test_step_values (void)
+{
+  for (const TdStepKind *const *kind = td_prepare_steps (); *kind; kind++)
+    for (guint end = 0; end < 2; end++) {
+      g_autoptr (GError) error = NULL;
+      TdRecipe recipe, read;
+
+      td_recipe_init (&recipe);
+      TdStep *step = td_recipe_step (&recipe, (*kind)->name);
+      if (!step)
+        step = td_recipe_add_step (&recipe, (*kind)->name, &error);
+      g_assert_no_error (error);
+      step->enabled = FALSE; /* what is added is not left switched off */
+      g_assert_true (td_recipe_add_step (&recipe, (*kind)->name, NULL) == step && step->enabled);
+      step->enabled = end;
+      for (guint p = 0; p < (*kind)->n_parameters; p++) {
+        const TdStepParameter *parameter = &(*kind)->parameters[p];
+        step->values[p] = end ? parameter->maximum : parameter->minimum;
+      }
+      g_autofree char *json = td_recipe_to_json (&recipe);
+      g_assert_true (td_recipe_from_json (&read, json, &error));
+      g_assert_no_error (error);
+      g_assert_true (td_recipe_equal (&read, &recipe));
+      const TdStep *back = td_recipe_step (&read, (*kind)->name);
+      g_assert_cmpint (back->enabled, ==, end);
+      for (guint p = 0; p < (*kind)->n_parameters; p++)
+        g_assert_cmpfloat (back->values[p], ==, step->values[p]);
+    }
+}
+
+/* Texts may be as long as there is room for them and their end. Every kernel has a name. */
+static void
+test_texts (void)
+{
+  TdRecipe recipe;
+
+  td_recipe_init (&recipe);
+  for (guint room = 0; room < 2; room++) {
+    for (const TdField *field = td_recipe_fields; field->option; field++) {
+      if (field->kind != &td_kind_text)
+        continue;
+      g_autofree char *text = g_strnfill (field->n - room, 'm');
+      g_assert_cmpint (td_recipe_set (&recipe, field->option, text, NULL), ==, room);
+    }
+    g_autofree char *path = g_strnfill (sizeof recipe.mask - room, 'm');
+    path[0] = '/';
+    g_assert_cmpint (td_recipe_set_mask (&recipe, path, NULL), ==, room);
+  }
+  for (const TdBackprojectFamily *const *one = td_backproject_families (); *one; one++)
+    g_assert_true (td_recipe_set (&recipe, "kernel", (*one)->name, NULL));
+  for (const TdConeFamily *const *one = td_cone_families (); *one; one++)
+    g_assert_true (td_recipe_set (&recipe, "kernel", (*one)->name, NULL));
+  g_assert_false (td_recipe_set (&recipe, "kernel", "none", NULL));
 }
 
 /* Every row of both tables: names are there once, presets are values, and JSON holds them. */
@@ -741,6 +802,8 @@ main (int argc, char **argv)
   g_test_add_func ("/recipe/expects", test_expects);
   g_test_add_func ("/recipe/equal-fields", test_equal_fields);
   g_test_add_func ("/recipe/round-trip", test_round_trip);
+  g_test_add_func ("/recipe/step-values", test_step_values);
+  g_test_add_func ("/recipe/texts", test_texts);
   g_test_add_func ("/recipe/fields", test_fields);
   g_test_add_func ("/recipe/fields-apply", test_fields_apply);
   g_test_add_func ("/recipe/fields-idle", test_fields_idle);
