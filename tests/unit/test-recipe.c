@@ -151,6 +151,32 @@ test_texts (void)
   g_assert_false (td_recipe_set (&recipe, "kernel", "none", NULL));
 }
 
+/* Each number of a box at its least, and one less. */
+static void
+test_boxes (void)
+{
+  guint boxes = 0;
+
+  for (const TdField *field = td_recipe_fields; field->option; field++) {
+    if (field->kind != &td_kind_box)
+      continue;
+    for (guint i = 0; i < 4; i++)
+      for (gint less = 0; less < 2; less++) {
+        const gint least = i >= 2 ? 1 : MAX ((gint) field->low, -9999);
+        gint box[] = { 10, 11, 12, 13 };
+        TdRecipe recipe;
+
+        box[i] = least - less;
+        g_autofree char *text = g_strdup_printf ("%d,%d,%d,%d", box[0], box[1], box[2], box[3]);
+        td_recipe_init (&recipe);
+        g_assert_cmpint (td_recipe_set (&recipe, field->option, text, NULL), ==,
+                         !less || (i < 2 && field->low < -9999));
+      }
+    boxes++;
+  }
+  g_assert_cmpuint (boxes, >=, 2);
+}
+
 /* Every row of both tables: names are there once, presets are values, and JSON holds them. */
 static void
 test_fields (void)
@@ -804,6 +830,7 @@ main (int argc, char **argv)
   g_test_add_func ("/recipe/round-trip", test_round_trip);
   g_test_add_func ("/recipe/step-values", test_step_values);
   g_test_add_func ("/recipe/texts", test_texts);
+  g_test_add_func ("/recipe/boxes", test_boxes);
   g_test_add_func ("/recipe/fields", test_fields);
   g_test_add_func ("/recipe/fields-apply", test_fields_apply);
   g_test_add_func ("/recipe/fields-idle", test_fields_idle);
