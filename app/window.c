@@ -1543,7 +1543,7 @@ window_set_lab_base (TdWindow *self)
 }
 
 static void
-on_recipe_changed (TdSession *session, TdWindow *self)
+window_on_recipe_changed (TdSession *session, TdWindow *self)
 {
   const TdRecipe *recipe = td_session_recipe (session);
   const TdScanFacts *facts = td_session_facts (session);
@@ -1578,7 +1578,7 @@ on_scan_changed (TdSession *session, TdWindow *self)
   adw_view_switcher_title_set_title (self->switcher, facts ? facts->title : "Tomodesk");
   if (facts) {
     adw_view_stack_set_visible_child_name (self->pages, "slices");
-    on_recipe_changed (session, self);
+    window_on_recipe_changed (session, self);
   }
   gtk_stack_set_visible_child_name (self->stack, facts ? "scan" : "empty");
   update_actions (self);
@@ -1885,7 +1885,7 @@ td_window_new (AdwApplication *application, GSettings *settings, TdEngine *engin
                            G_CALLBACK (td_scan_view_set_before), self->scan_view,
                            G_CONNECT_SWAPPED);
   g_signal_connect (self->session, "scan-changed", G_CALLBACK (on_scan_changed), self);
-  g_signal_connect (self->session, "recipe-changed", G_CALLBACK (on_recipe_changed), self);
+  g_signal_connect (self->session, "recipe-changed", G_CALLBACK (window_on_recipe_changed), self);
   g_signal_connect (self->pages, "notify::visible-child", G_CALLBACK (on_page_changed), self);
   g_settings_bind (settings, "window-width", self, "default-width", G_SETTINGS_BIND_DEFAULT);
   g_settings_bind (settings, "window-height", self, "default-height", G_SETTINGS_BIND_DEFAULT);

@@ -22,6 +22,7 @@ ROOMS = ("app", "cluster", "compute", "dataset", "kernels", "render", "tests", "
 COLUMNS = 100
 PARAMETERS = 7
 WORDS = 25
+WALK = 20
 
 # What each room may include of the others. "compute" stands for every folder below it as well.
 MAY_INCLUDE = {
@@ -472,6 +473,26 @@ def told_tests(tree):
                     yield Breach(name, f"{path}:{number}: there is no test {name}")
 
 
+def walk(tree):
+    """DESIGN.md lists the functions from a slider to the kernel: each calls the next, by a pointer or a signal too."""
+    with open(os.path.join(tree.root, "DESIGN.md"), encoding="utf-8") as design:
+        rows = re.findall(r"^\| (\d+) \| (.*?) \| ?`?([^`|]*)`? \| ", design.read(), re.MULTILINE)
+    if not 0 < len(rows) <= WALK:
+        yield Breach("length", f"DESIGN.md: {len(rows)} functions from a slider to the kernel, {WALK} at the most")
+    path, before, body = "", "", None
+    for number, cell, named in rows:
+        path, name = named or path, re.search(r"`(\w+)`", cell).group(1)
+        pointer = any(re.search(rf"(?<!^)\b{name}\b(?! \()", tree.code(source), re.MULTILINE)
+                      for source in tree.house_paths)
+        if body is not None and not re.search(rf"\b{name}\b", body) and not (
+                pointer and re.search(r"->\w+ \(|g_signal_emit", body)):
+            yield Breach(name, f"DESIGN.md, step {number}: {before}() does not call {name}()")
+        found = re.search(rf"^{name} \(.*?^}}", tree.code(path) if path in tree.texts else "", re.MULTILINE | re.DOTALL)
+        if not found:
+            yield Breach(name, f"DESIGN.md, step {number}: there is no {name}() in {path}")
+        before, body = name, found and found.group(0)
+
+
 CHECKS = (
     ("rooms", "a room includes only the rooms it may", rooms),
     ("storeys", "the folders of compute include downwards only", storeys),
@@ -483,6 +504,7 @@ CHECKS = (
     ("parameters", f"no function takes more than {PARAMETERS} parameters", parameters),
     ("static-names", "static functions say whose they are", static_names),
     ("unused", "every function is called", unused),
+    ("walk", f"from a slider to the kernel are {WALK} functions, as DESIGN.md says", walk),
     ("terminal", "the command line prints in one place", terminal),
     ("reductions", "no reduction that MPI cannot do of device memory", reductions),
     ("sentences", f"no sentence of a comment has more than {WORDS} words", long_sentences),

@@ -79,9 +79,9 @@ on_spin_changed (GtkSpinButton *spin, TdCentreGroup *self)
 }
 
 static void
-on_slider_changed (GtkRange *range, TdCentreGroup *self)
+centre_group_on_slider (GtkRange *range, TdCentreGroup *self)
 {
-  td_centre_group_move (self, round (gtk_range_get_value (range) * 100) / 100);
+  td_centre_group_drag (self, round (gtk_range_get_value (range) * 100) / 100, NAN, 0);
 }
 
 double
@@ -367,7 +367,7 @@ td_centre_group_class_init (TdCentreGroupClass *class)
   td_signal_new (class, "trials-wanted", 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
   td_bind_callbacks (class, td_centre_group_find, centre_group_on_cancel, centre_group_take,
                      centre_group_on_reset, centre_group_on_nudge, on_spin_changed,
-                     on_slider_changed);
+                     centre_group_on_slider);
 }
 
 static void

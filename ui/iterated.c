@@ -114,7 +114,8 @@ iterated_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GErro
   if (!pixels)
     return NULL;
   td_job_set_estimate_sink (job, iterated_on_estimate, &work);
-  if (!td_job_run_slice (job, pixels, cancellable, error))
+  td_job_set_slice (job, pixels);
+  if (!td_job_run (job, cancellable, error))
     return NULL;
   g_autoptr (GArray) passes = td_job_passes_so_far (job);
   work.pass = passes->len;

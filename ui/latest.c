@@ -112,7 +112,7 @@ latest_deliver (gpointer user)
 }
 
 static void
-message_free (gpointer user)
+latest_message_free (gpointer user)
 {
   Message *message = user;
 
@@ -132,7 +132,7 @@ latest_send (TdLatestRun *run, const Message *content)
 
   g_atomic_ref_count_inc (&run->references);
   message->run = run;
-  g_idle_add_full (G_PRIORITY_DEFAULT, latest_deliver, message, message_free);
+  g_idle_add_full (G_PRIORITY_DEFAULT, latest_deliver, message, latest_message_free);
 }
 
 void
@@ -154,7 +154,7 @@ td_latest_tell (double fraction, const char *what, gpointer user)
 }
 
 static gpointer
-run_thread (gpointer user)
+latest_run_thread (gpointer user)
 {
   TdLatestRun *run = user;
   GError *error = NULL;
@@ -208,7 +208,7 @@ td_latest_request (TdLatest *latest, gpointer request)
   run->cancellable = g_cancellable_new ();
   run->started_us = g_get_monotonic_time ();
   latest->run = run;
-  GThread *thread = td_thread_start ("latest", run_thread, run, &error);
+  GThread *thread = td_thread_start ("latest", latest_run_thread, run, &error);
   if (thread) {
     g_thread_unref (thread);
     return;

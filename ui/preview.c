@@ -142,7 +142,8 @@ preview_make_slice (const Request *request, TdScan *scan, const TdRecipe *recipe
     return NULL;
   if (row)
     td_job_set_sinogram_sink (job, post_sinogram, row);
-  if (!td_job_run_slice (job, pixels, cancellable, error))
+  td_job_set_slice (job, pixels);
+  if (!td_job_run (job, cancellable, error))
     return NULL;
   const TdJobResult *outcome = td_job_result (job);
   TdPreviewResult *result = g_new0 (TdPreviewResult, 1);

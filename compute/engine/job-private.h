@@ -15,6 +15,8 @@ struct TdJob {
   TdPlan *plan;
   TdJobSlices sink;
   gpointer sink_user;
+  float *slice; /* NULL: the sink is another */
+  gboolean slice_there;
   TdJobEstimate estimate_sink; /* NULL: nobody looks */
   gpointer estimate_user;
   TdJobTurns turns;       /* all 0: there are none */

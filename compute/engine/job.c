@@ -79,6 +79,24 @@ td_job_set_gathered (TdJob *job, const TdJobGathered *gathered)
   job->gathered = *gathered;
 }
 
+static void
+job_take_slice (guint first, guint count, const float *slices, gpointer user)
+{
+  TdJob *job = user;
+
+  if (count == 0 || job->slice_there)
+    return;
+  memcpy (job->slice, slices, (gsize) job->plan->facts.nx * job->plan->facts.ny * sizeof *slices);
+  job->slice_there = TRUE;
+}
+
+void
+td_job_set_slice (TdJob *job, float *slice)
+{
+  job->slice = slice;
+  td_job_set_sink (job, job_take_slice, job);
+}
+
 void
 td_job_set_sinogram_sink (TdJob *job, TdJobSinogram sink, gpointer user)
 {
@@ -457,7 +475,10 @@ td_job_output_range (TdJob *job, double *low, double *high, GError **error)
   const gsize n = (gsize) preview->facts.nx * preview->facts.ny;
   g_autofree float *slice = td_host_malloc (n * sizeof *slice, error);
   g_autoptr (TdJob) one = td_job_new (preview);
-  if (!slice || !td_job_run_slice (one, slice, job->cancellable, error))
+  if (!slice)
+    return FALSE;
+  td_job_set_slice (one, slice);
+  if (!td_job_run (one, job->cancellable, error))
     return FALSE;
   range_of (slice, n, low, high);
   td_job_note (job, "The output's range, %.4g to %.4g, was taken from slice %u.", *low, *high,
@@ -669,6 +690,10 @@ td_job_run (TdJob *job, GCancellable *cancellable, GError **error)
       td_job_add_account (job, job->plan->devices->pdata[i]);
     ok = td_job_writer_end (job, ok, ok ? &reason : NULL) && ok;
   }
+  if (ok && job->slice && !job->slice_there) {
+    td_set_error (&reason, TD_ERROR_DEVICE_BUG, "The job ended without its slice");
+    ok = FALSE;
+  }
   if (!ok && job->failure) {
     g_clear_error (&reason);
     reason = g_error_copy (job->failure);
@@ -681,36 +706,6 @@ td_job_run (TdJob *job, GCancellable *cancellable, GError **error)
   if (!ok)
     g_propagate_error (error, g_steal_pointer (&reason));
   return ok;
-}
-
-typedef struct {
-  float *slice;
-  gsize n;
-  gboolean there;
-} OneSlice;
-
-static void
-job_take_slice (guint first, guint count, const float *slices, gpointer user)
-{
-  OneSlice *one = user;
-
-  if (count == 0 || one->there)
-    return;
-  memcpy (one->slice, slices, one->n * sizeof *slices);
-  one->there = TRUE;
-}
-
-gboolean
-td_job_run_slice (TdJob *job, float *slice, GCancellable *cancellable, GError **error)
-{
-  OneSlice one = { slice, (gsize) job->plan->facts.nx * job->plan->facts.ny, FALSE };
-
-  td_job_set_sink (job, job_take_slice, &one);
-  if (!td_job_run (job, cancellable, error))
-    return FALSE;
-  if (!one.there)
-    td_set_error (error, TD_ERROR_DEVICE_BUG, "The job ended without its slice");
-  return one.there;
 }
 
 typedef struct {

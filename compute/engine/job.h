@@ -106,6 +106,9 @@ void td_job_unref (TdJob *job);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdJob, td_job_unref)
 
 void td_job_set_sink (TdJob *job, TdJobSlices sink, gpointer user);
+/* In place of td_job_set_sink(): the first slice comes to @slice, [ny][nx], which the caller keeps
+   until the job ends. A job that ends without it has failed. */
+void td_job_set_slice (TdJob *job, float *slice);
 /* Asks for the row as soon as the job has prepared it; call this before the job runs. The sink may
    never be called: only previews by filtered back-projection show a row, and no row that is too
    long to be kept. */
@@ -123,9 +126,6 @@ void td_job_keep_spans (TdJob *job);
 const TdJobSpan *td_job_spans (TdJob *job, guint *n);
 /* Runs on the calling thread (which only waits) until done, failed or cancelled. */
 gboolean td_job_run (TdJob *job, GCancellable *cancellable, GError **error);
-/* The same of a plan of one slice, which comes to @slice, [ny][nx]; in place of td_job_set_sink().
- */
-gboolean td_job_run_slice (TdJob *job, float *slice, GCancellable *cancellable, GError **error);
 /* The job runs on threads of its own, and calls @done in the caller's thread-default main context.
    Either way a job runs once. */
 typedef void (*TdJobDone) (TdJob *job, const GError *error, gpointer user);

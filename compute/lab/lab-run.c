@@ -160,8 +160,10 @@ lab_run_job (TdPlan *plan, TdJob *job, GCancellable *cancellable, GError **error
 {
   g_autofree float *slice = td_host_malloc (lab_n_pixels (plan) * sizeof *slice, error);
 
-  return slice && td_job_run_slice (job, slice, cancellable, error) ? g_steal_pointer (&slice)
-                                                                    : NULL;
+  if (!slice)
+    return NULL;
+  td_job_set_slice (job, slice);
+  return td_job_run (job, cancellable, error) ? g_steal_pointer (&slice) : NULL;
 }
 
 /* What was asked for by name and came out otherwise. */

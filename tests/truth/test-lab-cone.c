@@ -347,7 +347,8 @@ make_half (TdLabRows *rows, const TdPlan *plan, guint parity, float *slice)
 
   g_assert_no_error (error);
   g_autoptr (TdJob) job = td_job_new (part);
-  g_assert_true (td_job_run_slice (job, slice, NULL, NULL));
+  td_job_set_slice (job, slice);
+  g_assert_true (td_job_run (job, NULL, NULL));
 }
 
 /* Both halves' shares add up to the picture: neither weights nor places are others. */

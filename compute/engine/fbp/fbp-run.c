@@ -688,40 +688,23 @@ start_thread (Run *run, const char *name, GThreadFunc body, gpointer data, GErro
   return TRUE;
 }
 
-/* FALSE: those that were started end by themselves. */
+/* Under the lock. */
 static gboolean
-start_threads (Run *run, GError **error)
+fbp_run_start_reading (Run *run, GError **error)
 {
-  GPtrArray *devices = run->plan->devices;
-  gboolean ok = TRUE;
-
-  g_mutex_lock (&run->monitor.lock);
-  run->workers = MIN (devices->len, run->n_slabs);
-  for (guint i = 0; i < run->workers && ok; i++) {
-    Worker *worker = g_new (Worker, 1);
-    *worker = (Worker) { .run = run,
-                         .device = devices->pdata[i],
-                         .family = run->fbp->families[i],
-                         .max_slices = run->slab_slices,
-                         .batch = MIN (run->fbp->batch, run->slab_slices) };
-    ok = start_thread (run, "device", fbp_worker_run, worker, error);
-    if (!ok)
-      g_free (worker);
-  }
   if (run->fbp->keep && run->n_slabs == 1) {
     /* A preview's device may hold the rows: it reads them itself if it must. Where memory was too
        short for a single slab, a thread reads all. */
     run->slabs[0].work.in = g_queue_pop_head (&run->free_in);
     g_queue_push_tail (&run->ready, &run->slabs[0]);
-  } else {
-    ok = ok && start_thread (run, "reader", fbp_run_read, run, error);
-    /* The first can do without the others. */
-    for (guint i = 1; ok && i < run->fbp->n_readers; i++)
-      start_thread (run, "reader", fbp_run_read, run, NULL);
+    return TRUE;
   }
-  run->stop = run->stop || !ok;
-  td_monitor_release (&run->monitor);
-  return ok;
+  if (!start_thread (run, "reader", fbp_run_read, run, error))
+    return FALSE;
+  /* The first can do without the others. */
+  for (guint i = 1; i < run->fbp->n_readers; i++)
+    start_thread (run, "reader", fbp_run_read, run, NULL);
+  return TRUE;
 }
 
 /* Until all threads have ended, or some time after the run was stopped. */
@@ -747,6 +730,8 @@ static gboolean
 fbp_run_carry_out (TdJob *job, GCancellable *cancellable, GError **error)
 {
   Run *run = fbp_run_new (job);
+  GPtrArray *devices = run->plan->devices;
+  gboolean started = TRUE;
 
   if (!make_slots_that_fit (run, error)) {
     fbp_run_unref (run);
@@ -755,7 +740,22 @@ fbp_run_carry_out (TdJob *job, GCancellable *cancellable, GError **error)
   cut_slabs (run);
   const gulong handler
       = g_cancellable_connect (cancellable, G_CALLBACK (td_monitor_wake), &run->monitor, NULL);
-  const gboolean started = start_threads (run, error);
+  g_mutex_lock (&run->monitor.lock);
+  run->workers = MIN (devices->len, run->n_slabs);
+  for (guint i = 0; i < run->workers && started; i++) {
+    Worker *worker = g_new (Worker, 1);
+    *worker = (Worker) { .run = run,
+                         .device = devices->pdata[i],
+                         .family = run->fbp->families[i],
+                         .max_slices = run->slab_slices,
+                         .batch = MIN (run->fbp->batch, run->slab_slices) };
+    started = start_thread (run, "device", fbp_worker_run, worker, error);
+    if (!started)
+      g_free (worker);
+  }
+  started = started && fbp_run_start_reading (run, error);
+  run->stop = run->stop || !started; /* those that were started end by themselves */
+  td_monitor_release (&run->monitor);
   wait_for_threads (run);
   g_cancellable_disconnect (cancellable, handler);
   fbp_run_unref (run);
