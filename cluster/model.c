@@ -225,13 +225,13 @@ td_model_problem (const TdScanFacts *scan, const TdPlanFacts *plan, const TdReci
 /* ── Stages ── */
 
 static double
-cost_of (const TdModelCost *cost, double n)
+model_cost_of (const TdModelCost *cost, double n)
 {
   return n > 0 ? cost->c + cost->m * n : 0;
 }
 
 static double
-projection_bytes (const TdModelProblem *problem)
+model_projection_bytes (const TdModelProblem *problem)
 {
   return (double) problem->n_columns * problem->n_rows * problem->n_views;
 }
@@ -274,8 +274,8 @@ store_s (const TdModelMachine *machine, const TdModelProblem *problem, guint col
   const TdModelCost *each = columns > 1 && machine->added.m > 0 ? &machine->added : &machine->stack;
   const double slice = (double) problem->nx * problem->ny * problem->voxel_bytes;
 
-  return problem->stack && each->m > 0 ? problem->nz * cost_of (each, slice)
-                                       : cost_of (&machine->store, problem->nz * slice);
+  return problem->stack && each->m > 0 ? problem->nz * model_cost_of (each, slice)
+                                       : model_cost_of (&machine->store, problem->nz * slice);
 }
 
 /* A rank's views, as ranks of one speed share them. */
@@ -304,9 +304,9 @@ back_project_s (const TdModelMachine *machine, const TdModelProblem *problem, gu
   const double slices = (double) problem->nz / rows;
   const gboolean group = machine->group.m > 0 && td_model_groups_follow (problem, columns);
 
-  return cost_of (group ? &machine->group : &machine->update, (double) problem->nx * problem->ny
-                                                                  * (slices + machine->column)
-                                                                  * problem->n_views / columns);
+  return model_cost_of (group ? &machine->group : &machine->update,
+                        (double) problem->nx * problem->ny * (slices + machine->column)
+                            * problem->n_views / columns);
 }
 
 /* Nodes that a grid takes, and the ranks on each. */
@@ -327,8 +327,8 @@ gather_s (const TdModelMachine *machine, double bytes, guint rows, guint columns
 
   if (rows == 1)
     return 0;
-  return cost_of (&machine->copy, each * bytes)
-         + (nodes > 1 ? cost_of (&machine->network, MIN (each, columns) * bytes) : 0);
+  return model_cost_of (&machine->copy, each * bytes)
+         + (nodes > 1 ? model_cost_of (&machine->network, MIN (each, columns) * bytes) : 0);
 }
 
 static void
@@ -337,17 +337,17 @@ model_ifdk (const TdModelMachine *machine, const TdModelProblem *problem, guint 
 {
   guint each;
   grid_nodes (machine, rows * columns, &each);
-  const double pixels = projection_bytes (problem), links = MIN (machine->links, each);
+  const double pixels = model_projection_bytes (problem), links = MIN (machine->links, each);
 
-  times->load = cost_of (&machine->load, pixels * problem->sample_bytes);        /* Eq. 8 */
-  times->filter = cost_of (&machine->filter, 4 * pixels / rows / columns);       /* Eq. 9 */
-  times->gather = gather_s (machine, 4 * pixels / columns, rows, columns);       /* Eq. 10 */
-  times->upload = cost_of (&machine->link, each / links * 4 * pixels / columns); /* Eq. 11 */
+  times->load = model_cost_of (&machine->load, pixels * problem->sample_bytes);        /* Eq. 8 */
+  times->filter = model_cost_of (&machine->filter, 4 * pixels / rows / columns);       /* Eq. 9 */
+  times->gather = gather_s (machine, 4 * pixels / columns, rows, columns);             /* Eq. 10 */
+  times->upload = model_cost_of (&machine->link, each / links * 4 * pixels / columns); /* Eq. 11 */
   times->back_project
       = times->upload + back_project_s (machine, problem, rows, columns); /* Eq. 12 */
-  times->download
-      = cost_of (&machine->link, each / links * 4 * model_voxels (problem) / rows); /* Eq. 14 */
-  times->reduce = columns > 1 ? cost_of (&machine->reduce, 4 * model_voxels (problem) / rows)
+  times->download = model_cost_of (&machine->link,
+                                   each / links * 4 * model_voxels (problem) / rows); /* Eq. 14 */
+  times->reduce = columns > 1 ? model_cost_of (&machine->reduce, 4 * model_voxels (problem) / rows)
                               : 0;                    /* Eq. 15 */
   times->store = store_s (machine, problem, columns); /* Eq. 16 */
 }
@@ -361,21 +361,23 @@ model_slab (const TdModelMachine *machine, const TdModelProblem *problem, guint 
   guint each;
   grid_nodes (machine, rows * columns, &each);
   const double seen = rows_seen (problem, rows), links = MIN (machine->links, each);
-  const double pixels = projection_bytes (problem) * seen / columns;
+  const double pixels = model_projection_bytes (problem) * seen / columns;
   /* A rank's card keeps the rows that it was sent, or each slab of a sub-volume is sent what it
      sees. */
   const guint slabs = rows * slabs_of (problem, rows);
-  const double sent = problem->sent_once ? pixels
-                                         : projection_bytes (problem) * rows_seen (problem, slabs)
-                                               / columns * slabs / rows;
+  const double sent = problem->sent_once
+                          ? pixels
+                          : model_projection_bytes (problem) * rows_seen (problem, slabs) / columns
+                                * slabs / rows;
 
-  times->load = cost_of (&machine->load, pixels * problem->sample_bytes * rows * columns);
-  times->filter = cost_of (&machine->filter, 4 * pixels);
-  times->upload = cost_of (&machine->link, each / links * 4 * sent);
+  times->load = model_cost_of (&machine->load, pixels * problem->sample_bytes * rows * columns);
+  times->filter = model_cost_of (&machine->filter, 4 * pixels);
+  times->upload = model_cost_of (&machine->link, each / links * 4 * sent);
   times->back_project = back_project_s (machine, problem, rows, columns);
-  times->download = cost_of (&machine->link, each / links * 4 * model_voxels (problem) / rows);
-  times->reduce
-      = cost_of (&machine->reduce, 4 * model_voxels (problem) / rows * (columns - 1.0) / columns);
+  times->download
+      = model_cost_of (&machine->link, each / links * 4 * model_voxels (problem) / rows);
+  times->reduce = model_cost_of (&machine->reduce,
+                                 4 * model_voxels (problem) / rows * (columns - 1.0) / columns);
   times->store = store_s (machine, problem, columns);
 }
 

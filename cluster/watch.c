@@ -308,7 +308,7 @@ watch_handle (TdWatch *watch, guint from, const char *text)
 }
 
 static void
-message_free (gpointer data)
+watch_message_free (gpointer data)
 {
   Message *message = data;
 
@@ -328,7 +328,7 @@ watch_send (TdWatch *watch)
       break;
     if (message->to == watch->rank) {
       watch_handle (watch, (guint) watch->rank, message->text);
-      message_free (message);
+      watch_message_free (message);
       continue;
     }
     MPI_Isend (message->text, (int) strlen (message->text) + 1, MPI_CHAR, message->to, 0,
@@ -621,7 +621,7 @@ td_watch_new (MPI_Comm comm, const char *folder, TdEvents *events, GCancellable 
   watch->events = events;
   watch->cancellable = g_object_ref (cancellable);
   watch->stage = N_ ("starting");
-  watch->sending = g_ptr_array_new_with_free_func (message_free);
+  watch->sending = g_ptr_array_new_with_free_func (watch_message_free);
   watch->peers = g_new0 (Peer, watch->size);
   watch->lost_us = watch_find_limit ();
   watch->woken_us = g_get_monotonic_time ();

@@ -67,7 +67,7 @@ file_bytes (const char *path)
 /* The shape as three dimensions: a single image, [row][column], is one frame. FALSE: it is neither.
  */
 static gboolean
-shape_of (hid_t dataset, hsize_t shape[3])
+absent_shape_of (hid_t dataset, hsize_t shape[3])
 {
   g_auto (TdH5Id) space = H5Dget_space (dataset);
   TdH5Dimensions dimensions;
@@ -195,7 +195,7 @@ mark_from_byte (TdH5Absent *absent, hid_t dataset, guint along, guint64 byte, co
 {
   g_auto (TdH5Id) type = H5Dget_type (dataset);
   hsize_t shape[3] = { 1, 1, 1 };
-  const gboolean known = shape_of (dataset, shape) && along == 0;
+  const gboolean known = absent_shape_of (dataset, shape) && along == 0;
   const guint64 sample = type < 0 ? 1 : MAX (H5Tget_size (type), 1);
   const guint64 frame = MAX (sample * shape[1] * shape[2], 1);
 
@@ -402,7 +402,7 @@ check_source (Mappings *m, hid_t source, const char *name, const Slab *wanted, c
   hsize_t shape[3];
 
   /* HDF5 would go through a source that is taken whole, whatever the length of its lines. */
-  if (!shape_of (source, shape) || (wanted->all && !slab_has_frames (to, shape, m->along))) {
+  if (!absent_shape_of (source, shape) || (wanted->all && !slab_has_frames (to, shape, m->along))) {
     why = td_message_packed ("“%.200s” has other dimensions than are mapped", name);
     mark_mapped (m, to, 0, n, why);
     return TRUE;
@@ -508,7 +508,7 @@ check_mapping (Mappings *m, hid_t dataset, gsize i, GError **error)
 
   if (from_space < 0 || to_space < 0 || !file_name || !set_name || !slab_init (&to, to_space))
     return TRUE; /* nothing is covered, and so all is missing */
-  shape_of (dataset, shape);
+  absent_shape_of (dataset, shape);
   to = slab_take_all (&to, shape);
   mappings_cover (m, &to);
   if (!slab_init (&from, from_space)) {
@@ -552,7 +552,7 @@ find_unmapped (TdH5Absent *absent, hid_t dataset, hid_t properties, guint along,
   for (gsize i = 0; i < n; i++)
     if (!check_mapping (&m, dataset, i, error))
       return FALSE;
-  shape_of (dataset, shape);
+  absent_shape_of (dataset, shape);
   for (guint k = 0; k < 3; k++)
     if (k != along)
       samples *= shape[k];
@@ -575,7 +575,7 @@ absent_find (TdH5Absent *absent, hid_t dataset, guint along, const Search *searc
   g_auto (TdH5Id) properties = H5Dget_create_plist (dataset);
   g_autofree char *own = td_h5_file_name (dataset);
   hsize_t shape[3] = { 1, 1, 1 };
-  const guint64 n = shape_of (dataset, shape) ? shape[along] : 0;
+  const guint64 n = absent_shape_of (dataset, shape) ? shape[along] : 0;
   gboolean good = properties >= 0 && n <= MAX_FRAMES;
 
   *absent

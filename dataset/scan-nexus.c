@@ -940,7 +940,7 @@ take_monitor (TdScan *scan, const TdH5Source *source, hid_t entry)
 
 /* What is stated of the measurement, changes the values and is not used. */
 static void
-note_unused (TdScan *scan, const TdH5Source *source, hid_t entry, hid_t detector)
+scan_nexus_note_unused (TdScan *scan, const TdH5Source *source, hid_t entry, hid_t detector)
 {
   const gboolean parallel = scan->facts.geometry.beam == TD_BEAM_PARALLEL;
   g_auto (TdH5Id) times = detector >= 0 ? td_h5_find_dataset (detector, "count_time", NULL) : -1;
@@ -1007,7 +1007,7 @@ scan_nexus_take_details (TdScan *scan, const TdH5Source *source, hid_t file,
       || !check_motion (scan, source, entry, error))
     return FALSE;
   take_monitor (scan, source, entry);
-  note_unused (scan, source, entry, detector);
+  scan_nexus_note_unused (scan, source, entry, detector);
   return TRUE;
 }
 

@@ -37,8 +37,8 @@ keep_columns (const TdVolumeFacts *facts, const TdCutRange *cuts, guint slice, g
 }
 
 static void
-keep_rows (const TdVolumeFacts *facts, const TdCutRange *cuts, guint slice, guint count,
-           const float *piece, float *out)
+volume_cut_keep_rows (const TdVolumeFacts *facts, const TdCutRange *cuts, guint slice, guint count,
+                      const float *piece, float *out)
 {
   const gsize nx = facts->nx, plane = nx * facts->n_slices;
 
@@ -69,7 +69,8 @@ read_planes (TdVolume *volume, const TdCutRange *cuts, float *out, TdVolumeProgr
     if (g_cancellable_set_error_if_cancelled (cancellable, error)
         || !td_volume_read_part (volume, &part, piece, cancellable, error))
       return FALSE;
-    (across_x ? keep_columns : keep_rows) (facts, cuts, part.first, part.count, piece, out);
+    (across_x ? keep_columns : volume_cut_keep_rows) (facts, cuts, part.first, part.count, piece,
+                                                      out);
     if (progress)
       progress ((double) (part.first + part.count) / facts->n_slices, user);
   }

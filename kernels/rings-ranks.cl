@@ -6,15 +6,15 @@
 #define HELD 32 /* keys that an item keeps */
 
 /* ranked[row][block][rank][column]: the numbers at four ranks among the n keys of each block of
-   views, found bit by bit. A group takes a block of SORT_LANES columns; `team` / SORT_LANES items
+   views, found bit by bit. A group takes a block of SORT_LANES columns; `items` / SORT_LANES items
    share a column's keys, and count them together. */
 TD_KERNEL void
 rings_block_ranks (TD_ITEM TD_IN (int) keys, TD_OUT (float) ranked, int n, int n_columns,
-                   int n_blocks, int team)
+                   int n_blocks, int items)
 {
   TD_LOCAL uint counted[2][2][TEAM_MOST];
   int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
-  int lane = item % team, group = item / team, parts = team / SORT_LANES;
+  int lane = item % items, group = item / items, parts = items / SORT_LANES;
   int part = lane / SORT_LANES, l = lane % SORT_LANES, block = group % n_blocks;
   int column = group / n_blocks * SORT_LANES + l, held[HELD];
   TD_GLOBAL const int *from = keys + offset_place (row, column, n_columns, n_blocks * n)

@@ -419,20 +419,20 @@ rings_shade_right (TD_ITEM TD_IN (double) known, TD_IN (float) response, TD_IN (
     a[((size_t) slot * n + first + j) * stride + n] = sums[j];
 }
 
-/* One row's equations are solved by a team: a group on GPUs, one item on CPUs. Each of a group's
-   items takes several rows' elements of a column, so that it waits for memory once. */
+/* One row's equations are solved by `items` work-items: a group on GPUs, one on CPUs. Each of them
+   takes several rows' elements of a column, so that it waits for memory once. */
 #define PANEL TD_SHADE_TILE /* rows */
 #if TD_LANES > 1
 #define TAKEN 1
-#define team_barrier()
+#define items_barrier()
 #else
 #define TAKEN PANEL
-#define team_barrier() td_barrier_global ()
+#define items_barrier() td_barrier_global ()
 #endif
 
 /* The rows from k0 on. Each item finds the factors of their first columns for itself. */
 TD_FN void
-shade_factor_panel (TD_GLOBAL double *a, int k0, int n, int lane, int team)
+shade_factor_panel (TD_GLOBAL double *a, int k0, int n, int lane, int items)
 {
   int stride = n + TILE_J;
   TD_GLOBAL double *panel = a + (size_t) k0 * stride;
@@ -455,8 +455,8 @@ shade_factor_panel (TD_GLOBAL double *a, int k0, int n, int lane, int team)
         factors[q][r] -= factors[p][q] * factors[p][r];
     }
   }
-  team_barrier ();
-  for (int j = k0 + lane; j <= n; j += team) {
+  items_barrier ();
+  for (int j = k0 + lane; j <= n; j += items) {
     TD_UNROLL
     for (int p = 0; p < PANEL; p++)
       values[p] = panel[(size_t) p * stride + j];
@@ -471,12 +471,12 @@ shade_factor_panel (TD_GLOBAL double *a, int k0, int n, int lane, int team)
     for (int p = 0; p < PANEL; p++)
       panel[(size_t) p * stride + j] = values[p];
   }
-  team_barrier ();
+  items_barrier ();
 }
 
 /* Takes the panel from k0 on out of TAKEN rows from i on. */
 TD_FN void
-shade_take_panel (TD_GLOBAL double *a, int k0, int i, int n, int lane, int team)
+shade_take_panel (TD_GLOBAL double *a, int k0, int i, int n, int lane, int items)
 {
   int stride = n + TILE_J;
   TD_GLOBAL const double *panel = a + (size_t) k0 * stride;
@@ -486,7 +486,7 @@ shade_take_panel (TD_GLOBAL double *a, int k0, int i, int n, int lane, int team)
   for (int q = 0; q < PANEL; q++)
     for (int r = 0; r < TAKEN; r++)
       factors[q][r] = panel[(size_t) q * stride + i + r];
-  for (int j = i + lane; j <= n; j += team) {
+  for (int j = i + lane; j <= n; j += items) {
     double above[PANEL], values[TAKEN];
     for (int q = 0; q < PANEL; q++)
       above[q] = panel[(size_t) q * stride + j];
@@ -503,7 +503,7 @@ shade_take_panel (TD_GLOBAL double *a, int k0, int i, int n, int lane, int team)
 /* Cholesky's method on the upper triangle, PANEL rows at a time, the right side among them; then
    knots[slot][k], from the last one back. What lies below the diagonal means nothing. */
 TD_KERNEL void
-rings_shade_solve (TD_ITEM TD_GLOBAL double *equations, TD_GLOBAL double *knots, int team,
+rings_shade_solve (TD_ITEM TD_GLOBAL double *equations, TD_GLOBAL double *knots, int items,
                    const TdShadeParams p)
 {
   int lane = rings_item (td_global_x (), td_global_y ()), slot = td_global_z ();
@@ -511,18 +511,18 @@ rings_shade_solve (TD_ITEM TD_GLOBAL double *equations, TD_GLOBAL double *knots,
   TD_GLOBAL double *a = equations + (size_t) slot * n * stride;
 
   for (int k0 = 0; k0 < n; k0 += PANEL) {
-    shade_factor_panel (a, k0, n, lane, team);
+    shade_factor_panel (a, k0, n, lane, items);
     for (int i = k0 + PANEL; i < n; i += TAKEN)
-      shade_take_panel (a, k0, i, n, lane, team);
-    team_barrier ();
+      shade_take_panel (a, k0, i, n, lane, items);
+    items_barrier ();
   }
   for (int i = n - 1; i >= 0; i--) {
     double height = a[(size_t) i * stride + n] / a[(size_t) i * stride + i];
     if (lane == 0)
       knots[(size_t) slot * n + i] = height;
-    for (int k = lane; k < i; k += team)
+    for (int k = lane; k < i; k += items)
       a[(size_t) k * stride + n] -= a[(size_t) k * stride + i] * height;
-    team_barrier ();
+    items_barrier ();
   }
 }
 

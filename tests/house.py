@@ -303,11 +303,18 @@ def parameters(tree):
 
 
 def static_names(tree):
+    seen = {}
     for path in tree.house_paths:
         for name, _, before, line in functions(tree.code(path)):
-            if re.search(r"\bstatic\b", before) and "_" not in name:
+            if not re.search(r"\bstatic\b", before) or "TD_KERNEL" in before:
+                continue
+            if "_" not in name:
                 yield Breach(f"{path} {name}", f"{path}:{line}: {name}() is static and a single word: "
                                                "say whose it is")
+            # A dialect's header says anew, for its target, what kernels call.
+            elif not path.startswith("kernels/") and seen.setdefault(name, path) != path:
+                yield Breach(f"{path} {name}", f"{path}:{line}: {name}() is in {seen[name]}, too: "
+                                               "a backtrace should tell them apart")
 
 
 def unused(tree):
@@ -502,7 +509,7 @@ CHECKS = (
     ("precompiled", "a file includes itself what a build reads once for many", precompiled),
     ("columns", f"no line is longer than {COLUMNS} columns", columns),
     ("parameters", f"no function takes more than {PARAMETERS} parameters", parameters),
-    ("static-names", "static functions say whose they are", static_names),
+    ("static-names", "static functions say whose they are, and no two have one name", static_names),
     ("unused", "every function is called", unused),
     ("walk", f"from a slider to the kernel are {WALK} functions, as DESIGN.md says", walk),
     ("terminal", "the command line prints in one place", terminal),

@@ -78,7 +78,7 @@ facts_group_is_source (const TdMessage *note)
 
 /* What is to be known is open to the eye; whoever has read it can fold it. */
 static void
-show_notes (TdFactsGroup *self, TdMessage *const *notes)
+facts_group_show_notes (TdFactsGroup *self, TdMessage *const *notes)
 {
   guint n = 0;
 
@@ -174,7 +174,7 @@ td_facts_group_show (TdFactsGroup *self, const TdScanFacts *facts)
   add_optional_facts (self, facts);
   add_fact (self, _ ("Path"), g_strdup (facts->path));
   show_entries (self, facts->notes);
-  show_notes (self, facts->notes);
+  facts_group_show_notes (self, facts->notes);
 }
 
 TD_FINALIZE (TdFactsGroup, td_facts_group)

@@ -30,7 +30,7 @@ G_DEFINE_FINAL_TYPE (TdGeometryView, td_geometry_view, ADW_TYPE_BIN)
 /* ── Showing ── */
 
 static GtkWidget *
-new_label (const char *text, const char *classes)
+geometry_view_new_label (const char *text, const char *classes)
 {
   GtkWidget *label = td_label_new (text, classes);
 
@@ -51,9 +51,10 @@ show_facts (TdGeometryView *self)
     gtk_box_remove (self->facts, child);
   for (guint i = 0; i < facts->len; i++) {
     const TdOrbitFact *fact = &g_array_index (facts, TdOrbitFact, i);
-    gtk_box_append (self->facts, td_box_new (GTK_ORIENTATION_VERTICAL, 1,
-                                             new_label (fact->title, "caption dim-label"),
-                                             new_label (fact->value, "numeric"), NULL));
+    gtk_box_append (self->facts,
+                    td_box_new (GTK_ORIENTATION_VERTICAL, 1,
+                                geometry_view_new_label (fact->title, "caption dim-label"),
+                                geometry_view_new_label (fact->value, "numeric"), NULL));
   }
 }
 

@@ -174,7 +174,7 @@ typedef struct {
 } Wanted;
 
 static void
-wanted_free (gpointer data)
+image_pane_wanted_free (gpointer data)
 {
   Wanted *wanted = data;
 
@@ -210,7 +210,7 @@ static void
 image_pane_on_chosen (gpointer user, const char *path)
 {
   td_save_file (user, _ ("The picture was not saved"), path, image_pane_write,
-                g_object_steal_data (user, "picture-wanted"), wanted_free, NULL);
+                g_object_steal_data (user, "picture-wanted"), image_pane_wanted_free, NULL);
 }
 
 static void
@@ -226,7 +226,7 @@ on_save (GSimpleAction *action, GVariant *parameter, gpointer user)
   /* Its values are means: the name says so wherever the file goes. */
   const gboolean coarse = wanted->image->extent_width > wanted->image->width;
   g_autofree char *name = g_strconcat (title, coarse ? _ (" reduced") : "", ".png", NULL);
-  g_object_set_data_full (G_OBJECT (self), "picture-wanted", wanted, wanted_free);
+  g_object_set_data_full (G_OBJECT (self), "picture-wanted", wanted, image_pane_wanted_free);
   GtkFileChooser *chooser
       = td_choose_name (self, _ ("Save the Picture"), name, image_pane_on_chosen, self);
   td_choose_file_add_filter (chooser, _ ("PNG: as it looks"), png);

@@ -164,7 +164,7 @@ static guint requested;
 G_DEFINE_FINAL_TYPE (TdJobRow, td_job_row, GTK_TYPE_BOX)
 
 static void
-show_notes (TdJobRow *self)
+job_row_show_notes (TdJobRow *self)
 {
   char **notes = td_job_item_facts (self->item)->notes;
   const guint n = notes ? g_strv_length (notes) : 0;
@@ -207,7 +207,7 @@ job_row_update (TdJobRow *self)
   gtk_widget_set_sensitive (self->cancel, !td_job_item_is_cancelling (self->item));
   gtk_widget_set_visible (self->dismiss, ended);
   if (ended)
-    show_notes (self);
+    job_row_show_notes (self);
   if (state == TD_JOB_DONE && !self->has_picture && !is_batch)
     job_picture_load (self->picture, self->item);
   self->has_picture = self->has_picture || state == TD_JOB_DONE;

@@ -39,7 +39,7 @@ struct _TdMeasureList {
 G_DEFINE_FINAL_TYPE (TdMeasureList, td_measure_list, ADW_TYPE_BIN)
 
 static void
-item_free (gpointer data)
+measure_item_free (gpointer data)
 {
   Item *item = data;
 
@@ -369,7 +369,7 @@ td_measure_list_class_init (TdMeasureListClass *class)
 static void
 td_measure_list_init (TdMeasureList *self)
 {
-  self->items = g_ptr_array_new_with_free_func (item_free);
+  self->items = g_ptr_array_new_with_free_func (measure_item_free);
   self->rows = GTK_LIST_BOX (gtk_list_box_new ());
   self->plot = gtk_drawing_area_new ();
   gtk_list_box_set_selection_mode (self->rows, GTK_SELECTION_NONE);

@@ -67,7 +67,7 @@ set_heading (GtkListBoxRow *row, GtkListBoxRow *before, gpointer user)
 }
 
 static GtkWidget *
-new_label (const char *text, const char *classes)
+step_chooser_new_label (const char *text, const char *classes)
 {
   GtkWidget *label = td_label_new (text, classes);
 
@@ -80,9 +80,10 @@ static void
 step_chooser_add_row (TdStepChooser *self, const TdStepKind *kind)
 {
   GtkWidget *row = gtk_list_box_row_new ();
-  GtkWidget *summary = new_label (kind->summary ? _ (kind->summary) : "", "caption dim-label");
-  GtkWidget *box
-      = td_box_new (GTK_ORIENTATION_VERTICAL, 2, new_label (_ (kind->title), NULL), summary, NULL);
+  GtkWidget *summary
+      = step_chooser_new_label (kind->summary ? _ (kind->summary) : "", "caption dim-label");
+  GtkWidget *box = td_box_new (GTK_ORIENTATION_VERTICAL, 2,
+                               step_chooser_new_label (_ (kind->title), NULL), summary, NULL);
 
   gtk_widget_add_css_class (box, "step-choice");
   gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), box);

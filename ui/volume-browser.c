@@ -87,7 +87,7 @@ typedef struct {
 } Wanted;
 
 static void
-wanted_free (gpointer user)
+browser_wanted_free (gpointer user)
 {
   Wanted *wanted = user;
 
@@ -857,7 +857,7 @@ volume_browser_init_plane (TdVolumeBrowser *self, TdVolumeAxis axis, TdImagePane
 
   *plane = (Plane) { .browser = self, .axis = axis, .pane = pane };
   plane->adjustment = g_object_ref_sink (gtk_adjustment_new (0, 0, 0, 1, 10, 0));
-  plane->latest = td_latest_new (plane_work, wanted_free, plane_on_image,
+  plane->latest = td_latest_new (plane_work, browser_wanted_free, plane_on_image,
                                  (GDestroyNotify) td_image_unref, plane);
   td_latest_set_progress (plane->latest, plane_on_progress);
   td_image_pane_set_title (pane, title);

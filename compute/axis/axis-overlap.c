@@ -48,7 +48,7 @@ gap_after (const TdDirection *places, guint n, guint i)
 
 /* From a place to the next one that is another; the median of all. */
 static double
-usual_step (const TdDirection *places, guint n)
+overlap_usual_step (const TdDirection *places, guint n)
 {
   g_autofree double *steps = g_new (double, n);
   guint count = 0;
@@ -73,7 +73,7 @@ axis_overlap_unsuited (const double *angles_rad, guint n_views, guint n_columns)
   if (n_columns < 2 * LEAST_OVERLAP || n_views < LEAST_VIEWS)
     return N_ ("there are too few views or columns");
   places = td_angles_sorted (angles_rad, n_views, 2 * G_PI);
-  const double step = usual_step (places, n_views);
+  const double step = overlap_usual_step (places, n_views);
   for (guint i = 0; i < n_views; i++) {
     double gap = gap_after (places, n_views, i);
     if (gap <= WEDGE_STEPS * step)
@@ -102,7 +102,7 @@ turn_init (Turn *turn, const TdAxisInput *input, GError **error)
 {
   const guint n = input->n_views;
   g_autofree TdDirection *places = td_angles_sorted (input->angles_rad, n, 2 * G_PI);
-  const double step = usual_step (places, n);
+  const double step = overlap_usual_step (places, n);
   const guint half = (guint) CLAMP (floor (G_PI / step + 0.5), LEAST_VIEWS / 2, n);
   guint at = 0;
 

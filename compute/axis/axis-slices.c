@@ -40,7 +40,7 @@ axis_slices_filter_rows (TdAxisSpectrum *spectrum, double cutoff)
 }
 
 static gboolean
-make_projector (TdAxisSlices *self, double disc, GError **error)
+axis_slices_make_projector (TdAxisSlices *self, double disc, GError **error)
 {
   const TdAxisInput *input = self->input;
   g_autofree double *weights = g_new (double, input->n_views);
@@ -89,7 +89,8 @@ td_axis_slices_new (const TdAxisInput *input, double cutoff, double disc, GError
                               "There is no memory to filter %u views of %u columns", input->n_views,
                               input->n_columns);
   const guint64 bytes = self->batch * row_bytes;
-  if (!make_projector (self, disc, error) || !(self->queue = td_queue_new (input->device, error))
+  if (!axis_slices_make_projector (self, disc, error)
+      || !(self->queue = td_queue_new (input->device, error))
       || !(self->sinograms = td_buffer_new (input->device, bytes * input->n_views, error))
       || !(self->slices = td_buffer_new (input->device, bytes * input->n_columns, error)))
     return NULL;

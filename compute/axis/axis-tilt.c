@@ -119,7 +119,7 @@ typedef struct {
 } Frames;
 
 static void
-frames_free (gpointer user)
+axis_tilt_frames_free (gpointer user)
 {
   Frames *frames = user;
 
@@ -164,7 +164,7 @@ few_views (const Search *self, const GArray *views, GError **error)
   Frames *frames = g_new0 (Frames, 1);
 
   if (!frames_read (frames, self, views, error)) {
-    frames_free (frames);
+    axis_tilt_frames_free (frames);
     return NULL;
   }
   for (guint i = 0; i < views->len; i++)
@@ -178,8 +178,8 @@ few_views (const Search *self, const GArray *views, GError **error)
   facts.angles_rad = angles;
   facts.flat_positions = NULL;
   facts.n_flats = facts.n_darks = 1;
-  return td_scan_new_from_memory (&facts, frames->views, frames->flat, frames->dark, frames_free,
-                                  frames);
+  return td_scan_new_from_memory (&facts, frames->views, frames->flat, frames->dark,
+                                  axis_tilt_frames_free, frames);
 }
 
 /* Steps that look at all views, or at the shape of what they make, are left out. */

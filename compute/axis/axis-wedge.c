@@ -72,7 +72,7 @@ typedef struct {
 
 /* First frequency of those inside the wedge, of 0 … length / 2. */
 static guint
-edge_of (const TdAxisWedge *wedge, guint m)
+wedge_edge_of (const TdAxisWedge *wedge, guint m)
 {
   double edge = ceil (m * (double) wedge->length / (2 * G_PI * wedge->radius));
 
@@ -164,7 +164,7 @@ lay_row (const Joined *joined, guint m, fftwf_complex *line)
 static void
 axis_wedge_add_row (const Joined *joined, guint m, const fftwf_complex *line, float sign)
 {
-  guint n = joined->wedge->length, edge = edge_of (joined->wedge, m);
+  guint n = joined->wedge->length, edge = wedge_edge_of (joined->wedge, m);
   const float *squares = joined->wedge->squares;
   double outside = 0, all = 0;
 
@@ -208,7 +208,7 @@ count_values (const TdAxisWedge *wedge, double *outside, double *all)
 {
   *outside = *all = 0;
   for (guint m = TD_AXIS_WEDGE_DROP + 1; m <= wedge->n_views; m++) {
-    *outside += MIN (2.0 * edge_of (wedge, m) - 1, wedge->length);
+    *outside += MIN (2.0 * wedge_edge_of (wedge, m) - 1, wedge->length);
     *all += wedge->length;
   }
 }

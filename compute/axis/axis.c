@@ -253,7 +253,7 @@ typedef struct {
 
 /* Adds what the rows came to, or gives the first error. */
 static gboolean
-take_rows (Search *search, TdAxisMethod method, RowTrial *rows, GError **error)
+axis_take_rows (Search *search, TdAxisMethod method, RowTrial *rows, GError **error)
 {
   const guint n = td_axis_rows_count (search->rows);
   gboolean ok = TRUE;
@@ -300,7 +300,7 @@ try_correlations (Search *search, GError **error)
     rows[i].search = search;
   announce_all (search, TD_AXIS_CORRELATION);
   td_parallel_for (n, correlate_row, rows);
-  return take_rows (search, TD_AXIS_CORRELATION, rows, error);
+  return axis_take_rows (search, TD_AXIS_CORRELATION, rows, error);
 }
 
 static gboolean
@@ -413,7 +413,7 @@ try_seams (Search *search, GError **error)
   for (guint i = 0; i < n; i++)
     if (threads[i])
       g_thread_join (threads[i]);
-  return take_rows (search, TD_AXIS_FOURIER, seams, error);
+  return axis_take_rows (search, TD_AXIS_FOURIER, seams, error);
 }
 
 /* Trial slices near what the quick methods found; everywhere if they found nothing. */

@@ -203,7 +203,7 @@ typedef struct {
 } Naive;
 
 static void
-naive_row (guint index, gpointer user)
+cone_bench_naive_row (guint index, gpointer user)
 {
   const Naive *work = user;
   const guint n = work->bench->spec.size;
@@ -231,7 +231,7 @@ td_cone_bench_naive (TdConeBench *bench)
   }
   Naive work = { bench, matrices, (bench->spec.slices - slices) / 2, out };
   const gint64 start = g_get_monotonic_time ();
-  td_parallel_for (slices * n, naive_row, &work);
+  td_parallel_for (slices * n, cone_bench_naive_row, &work);
   const double seconds = (g_get_monotonic_time () - start) * 1e-6;
   return (double) slices * n * n * bench->spec.n_views / seconds / TD_GUPS;
 }

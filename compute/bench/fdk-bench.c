@@ -24,7 +24,7 @@ struct TdFdkBench {
 };
 
 static guint64
-projection_bytes (const TdFdkBench *bench)
+fdk_bench_projection_bytes (const TdFdkBench *bench)
 {
   const TdFdkBenchSpec *spec = &bench->spec;
   return (guint64) spec->n_views * spec->n_columns * spec->n_columns * sizeof (float);
@@ -128,11 +128,11 @@ td_fdk_bench_new (const TdFdkBenchSpec *spec, GError **error)
 
   bench->spec = *spec;
   bench->engine = td_engine_new (td_methods);
-  bench->projections = map_memory (projection_bytes (bench), error);
+  bench->projections = map_memory (fdk_bench_projection_bytes (bench), error);
   bench->volume = bench->projections ? map_memory (volume_bytes (bench), error) : NULL;
   if (!bench->volume)
     return NULL;
-  fdk_bench_fill (bench->projections, projection_bytes (bench));
+  fdk_bench_fill (bench->projections, fdk_bench_projection_bytes (bench));
   fdk_bench_clear (bench->volume, volume_bytes (bench));
   bench->scan = fdk_bench_make_scan (bench);
   return g_steal_pointer (&bench);
@@ -146,7 +146,7 @@ td_fdk_bench_free (TdFdkBench *bench)
   td_scan_unref (bench->scan);
   td_engine_unref (bench->engine);
   if (bench->projections)
-    munmap (bench->projections, projection_bytes (bench));
+    munmap (bench->projections, fdk_bench_projection_bytes (bench));
   if (bench->volume)
     munmap (bench->volume, volume_bytes (bench));
   if (bench->kept)
@@ -329,7 +329,7 @@ td_fdk_bench_kernel (TdFdkBench *bench, const char *id, double *seconds, GError 
   const TdDeviceInfo *info = td_device_info (device);
   const TdFdkPlan *fdk = plan->extra;
   const guint64 bytes
-      = projection_bytes (bench) + volume_bytes (bench)
+      = fdk_bench_projection_bytes (bench) + volume_bytes (bench)
         + fdk->scheme.families[0]->workspace_bytes (&fdk->input->task, &limits, info);
   if (info->kind == TD_DEVICE_CPU || bytes > td_device_memory_free (device) / 20 * 19)
     return TRUE;

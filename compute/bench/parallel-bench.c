@@ -139,7 +139,7 @@ filtering_clear (Filtering *filtering)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Filtering, filtering_clear)
 
 static gboolean
-fill_random (Filtering *filtering, guint64 n, GError **error)
+parallel_bench_fill_random (Filtering *filtering, guint64 n, GError **error)
 {
   g_autofree float *values = g_new (float, n);
 
@@ -161,7 +161,7 @@ filtering_init (Filtering *filtering, TdDevice *device, const TdBenchSpec *spec,
   filtering->n_views = spec->n_views;
   return (filtering->queue = td_queue_new (device, error))
          && (filtering->rows = td_buffer_new (device, spec->n_slices * n * sizeof (float), error))
-         && fill_random (filtering, n, error)
+         && parallel_bench_fill_random (filtering, n, error)
          && (filtering->filter
              = td_row_filter_new (device, spec->n_columns, spec->n_columns, spec->n_views, error))
          && td_row_filter_set (filtering->filter, &ramp, error);

@@ -94,7 +94,7 @@ measure_arithmetic (Bench *bench, guint number, double a_loop, double *rate, GEr
 }
 
 static gboolean
-fill_random (TdQueue *queue, TdBuffer *texels, GError **error)
+unit_rates_fill_random (TdQueue *queue, TdBuffer *texels, GError **error)
 {
   g_autoptr (GRand) random = g_rand_new_with_seed (4);
   g_autofree float *values = g_new (float, TEXTURE *TEXTURE);
@@ -116,7 +116,7 @@ measure_texture (Bench *bench, double *rate, GError **error)
   g_autoptr (TdBuffer) texels
       = td_buffer_new (bench->device, TEXTURE * TEXTURE * sizeof (float), error);
 
-  if (!texels || !fill_random (bench->queue, texels, error))
+  if (!texels || !unit_rates_fill_random (bench->queue, texels, error))
     return FALSE;
   bench->texture = td_texture_new (bench->device, &spec, error);
   if (!bench->texture || !td_texture_write (bench->queue, bench->texture, 1, texels, 0, error))

@@ -283,7 +283,7 @@ line_texels (guint n, guint pack)
 
 /* If there is local memory for their lines. */
 static gboolean
-take_columns (DeviceProjector *self)
+cone_device_take_columns (DeviceProjector *self)
 {
   const guint64 sights = 32 * COLUMNS * LANES; /* bytes the kernel keeps besides */
   const guint64 local = td_device_info (self->base.device)->local_memory_bytes;
@@ -339,7 +339,7 @@ choose_way (DeviceProjector *self)
     self->textures
         = !info->texture_slow && !unsupported_textures (&self->base.task, info, TD_TEXEL_R32F);
   } else if (family == &td_cone_family_arithmetic) {
-    self->way = take_columns (self) ? WAY_COLUMNS : WAY_THIN;
+    self->way = cone_device_take_columns (self) ? WAY_COLUMNS : WAY_THIN;
     if (self->way == WAY_THIN)
       self->shape.voxels = MIN (8, self->base.limits.max_slices);
   } else {

@@ -577,8 +577,8 @@ any_row (const TdConeGeneral *general, guint index)
 }
 
 static void
-naive_row (const TdConeTask *task, const float *matrices, const float *projections, guint slice,
-           guint j, float *out)
+cone_host_naive_row (const TdConeTask *task, const float *matrices, const float *projections,
+                     guint slice, guint j, float *out)
 {
   const float y = (float) (task->first_mm[1] - j * task->voxel_mm);
   const float z = (float) (task->first_mm[2] - slice * task->voxel_mm);
@@ -612,4 +612,5 @@ naive_row (const TdConeTask *task, const float *matrices, const float *projectio
 #define ROWS_UP_TO 11 /* gathers are slower than permutes */
 #endif
 
-const TdConeFuncs TD_ISA_NAME (td_cone_funcs) = { tile_columns, any_row, naive_row, ROWS_UP_TO };
+const TdConeFuncs TD_ISA_NAME (td_cone_funcs)
+    = { tile_columns, any_row, cone_host_naive_row, ROWS_UP_TO };

@@ -22,14 +22,14 @@
 /* What one row shows; lengths in columns, values as -log of the transmission. */
 typedef struct {
   double scale;
-  double own;          /* standard deviation of the columns' own offsets and of the mean's noise */
-  double noise;        /* of one view */
-  gboolean white;      /* own is noise from column to column, not the object */
-  double left, right;  /* parts of the views in which the edges are covered */
-  double air;          /* where neither is: the median */
-  double wander, lean; /* how far the smoothed air moves, and the difference of the two sides */
-  double air_noise;    /* of the median, of the smoothed air */
-  double slope;        /* how far the step from the outer to the inner half of the strips moves */
+  double own;           /* standard deviation of the columns' own offsets and of the mean's noise */
+  double noise;         /* of one view */
+  gboolean white;       /* own is noise from column to column, not the object */
+  double left, right;   /* parts of the views in which the edges are covered */
+  double air;           /* where neither is: the median */
+  double wander, sides; /* how far the smoothed air moves, and the difference of the two sides */
+  double air_noise;     /* of the median, of the smoothed air */
+  double slope;         /* how far the step from the outer to the inner half of the strips moves */
 } RowSigns;
 
 /* ── One row ── */
@@ -127,7 +127,7 @@ advice_edges (const float *row, guint n_views, guint n, float *work, RowSigns *s
 {
   const guint strip = advice_strip (n);
   g_autofree float *air = g_new (float, n_views);
-  g_autofree float *lean = g_new (float, n_views);
+  g_autofree float *sides = g_new (float, n_views);
   g_autofree float *slope = g_new (float, n_views);
   const guint half = strip / 2;
   const guint window = MAX (n_views / 20, 1);
@@ -139,7 +139,7 @@ advice_edges (const float *row, guint n_views, guint n, float *work, RowSigns *s
     left += advice_covered (signs, view, strip);
     right += advice_covered (signs, view + n - strip, strip);
     air[v] = (float) ((l + r) / 2);
-    lean[v] = (float) (r - l);
+    sides[v] = (float) (r - l);
     /* Twice what the sample adds to a strip that it begins to enter. */
     slope[v]
         = (float) (advice_mean (view + half, half) - advice_mean (view, half)
@@ -148,7 +148,7 @@ advice_edges (const float *row, guint n_views, guint n, float *work, RowSigns *s
   signs->left = (double) left / n_views;
   signs->right = (double) right / n_views;
   signs->wander = advice_travel (air, n_views, window);
-  signs->lean = advice_travel (lean, n_views, window);
+  signs->sides = advice_travel (sides, n_views, window);
   signs->slope = advice_travel (slope, n_views, window);
   signs->air_noise = signs->noise / sqrt (2.0 * strip * window);
   memcpy (work, air, n_views * sizeof *air);
@@ -241,7 +241,7 @@ advise_air (GPtrArray *list, const RowSigns signs[N_ROWS], guint strip)
 {
   const double scale = MEDIAN (scale), noise = 8 * MEDIAN (air_noise);
   const double least = MAX (TD_ADVICE_AIR * scale, noise);
-  const double moves = MAX (MEDIAN (wander), MEDIAN (lean) / 2);
+  const double moves = MAX (MEDIAN (wander), MEDIAN (sides) / 2);
   TdAdvice *advice = NULL;
 
   if (moves > least && MEDIAN (slope) < moves)
@@ -259,7 +259,7 @@ advise_air (GPtrArray *list, const RowSigns signs[N_ROWS], guint strip)
   if (!advice)
     return;
   advice->columns = strip;
-  advice->value = MEDIAN (lean) > MEDIAN (wander);
+  advice->value = MEDIAN (sides) > MEDIAN (wander);
 }
 
 static void

@@ -178,8 +178,8 @@ copy_kept_rows (TdEngine *engine, TdScan *scan, guint row0, guint n_rows, float 
 }
 
 static void
-keep_rows (TdEngine *engine, TdScan *scan, guint row0, guint n_rows, const float *data,
-           guint64 bytes)
+engine_keep_rows (TdEngine *engine, TdScan *scan, guint row0, guint n_rows, const float *data,
+                  guint64 bytes)
 {
   float *copy = g_try_malloc (bytes);
   guint64 total = 0;
@@ -214,7 +214,7 @@ td_engine_read_rows (TdEngine *engine, TdScan *scan, guint row0, guint n_rows, f
           cancellable, error))
     return FALSE;
   if (bytes <= ROWS_BUDGET / 2)
-    keep_rows (engine, scan, row0, n_rows, out, bytes);
+    engine_keep_rows (engine, scan, row0, n_rows, out, bytes);
   return TRUE;
 }
 

@@ -24,9 +24,9 @@ axis_near_edge (guint n_columns, double centre_px)
 guint64
 td_field_wide_columns (const TdScanFacts *facts, const TdAxisLine *axis)
 {
-  const double lean = axis->slope * (facts->n_rows - 1) / 2.0;
-  const guint64 columns = MAX (td_row_blend_width (facts->n_columns, axis->centre_px - lean),
-                               td_row_blend_width (facts->n_columns, axis->centre_px + lean));
+  const double shift = axis->slope * (facts->n_rows - 1) / 2.0;
+  const guint64 columns = MAX (td_row_blend_width (facts->n_columns, axis->centre_px - shift),
+                               td_row_blend_width (facts->n_columns, axis->centre_px + shift));
 
   return MAX (columns, facts->wide_columns);
 }

@@ -33,7 +33,7 @@ struct TdJobWriter {
 };
 
 static void
-item_free (TdJobPortion *item)
+writer_item_free (TdJobPortion *item)
 {
   item->release (item->slices, item->user);
   g_free (item);
@@ -127,7 +127,7 @@ writer_thread (gpointer user)
       job->sink (item->first, item->count, item->slices, job->sink_user);
     if (ok)
       td_job_slices_done (job, item->count);
-    item_free (item);
+    writer_item_free (item);
     td_job_add_span (job, "write", 0, start, g_get_monotonic_time ());
   }
   return NULL;
@@ -217,7 +217,7 @@ td_job_emit (TdJob *job, const TdJobPortion *portion, GError **error)
 
   if (!item)
     return TRUE;
-  item_free (item);
+  writer_item_free (item);
   return !g_cancellable_set_error_if_cancelled (job->cancellable, error);
 }
 
@@ -230,7 +230,7 @@ td_job_writer_end (TdJob *job, gboolean keep, GError **error)
 
   g_mutex_lock (&writer->monitor.lock);
   while (!keep && (item = g_queue_pop_head (&writer->pending)))
-    item_free (item);
+    writer_item_free (item);
   writer->ended = TRUE;
   td_monitor_release (&writer->monitor);
   for (guint i = 0; i < STACK_THREADS; i++)

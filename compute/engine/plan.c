@@ -134,7 +134,7 @@ resolve_frame (TdPlan *plan, GError **error)
   if (!plan->scan)
     return FALSE;
   const TdScanFacts *facts = td_scan_facts (plan->scan);
-  /* One row of a detector on its side is one column, and unequal bins turn one that leans. */
+  /* One row of a detector on its side is one column, and unequal bins turn one that is tilted. */
   if (td_cone_scan_portrait (facts) != plan->frame.on_side)
     return td_set_error (
         error, TD_ERROR_INVALID,
@@ -247,7 +247,7 @@ check_recipe (TdPlan *plan, GError **error)
 
 /* What was chosen and changes nothing must not seem to. */
 static void
-note_unused (TdPlan *plan)
+plan_note_unused (TdPlan *plan)
 {
   const TdRecipe *recipe = &plan->recipe;
 
@@ -573,7 +573,7 @@ plan_fill (TdPlan *plan, TdScan *scan, const TdPlanPart *part, GCancellable *can
       || !resolve_views (plan, error) || !resolve_centre (plan, cancellable, error)
       || !check_turn (plan, error) || !plan_take_slices (plan, part, error))
     return FALSE;
-  note_unused (plan);
+  plan_note_unused (plan);
   note_heights (plan);
   note_tilt (plan);
   /* What every method can do; those for which the accuracy decides choose anew. */

@@ -27,7 +27,7 @@ typedef struct {
 } Frames;
 
 static void
-frames_free (gpointer user)
+preview_frames_free (gpointer user)
 {
   Frames *frames = user;
 
@@ -75,7 +75,7 @@ frames_take (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, GError **er
     if (kind && kind->by_view)
       steps[wanted.n_steps++] = recipe->steps[i];
   }
-  Frames *frames = td_engine_take (engine, frames_free, frames_match, &wanted);
+  Frames *frames = td_engine_take (engine, preview_frames_free, frames_match, &wanted);
   if (frames)
     return frames;
   const TdRowSource source
@@ -127,12 +127,12 @@ td_preview_projection (TdEngine *engine, TdScan *scan, guint view, const TdRecip
       = td_prepared_rows_make (frames->rows, (TdRowRange) { 0, facts->n_rows }, cancellable, error);
   float *out = made ? preview_copy (made, pixels, error) : NULL;
   if (!out) {
-    frames_free (frames);
+    preview_frames_free (frames);
     return NULL;
   }
   /* The frame twice, and the beam of each group of flats with the dark. */
   const guint64 held = 3 + td_flats_groups (facts, FALSE, NULL, NULL);
-  td_engine_give (engine, frames, held * pixels * sizeof (float), frames_free);
+  td_engine_give (engine, frames, held * pixels * sizeof (float), preview_frames_free);
   return out;
 }
 

@@ -40,7 +40,7 @@ step_between (double from_rad, double to_rad)
 /* Half of the way is made by steps of this size or larger, but a gap between two parts of a turn is
    no step. */
 static double
-usual_step (const double *angles_rad, guint n, const TdAngleCover *full)
+turn_usual_step (const double *angles_rad, guint n, const TdAngleCover *full)
 {
   g_autofree double *sizes = g_new (double, n);
   double way = 0, made = 0;
@@ -60,7 +60,7 @@ turn_stops (const double *angles_rad, guint n, TdTurn *turn)
 {
   double *stops = g_new (double, n);
   const gboolean stood = turn->full.repeated == n - 1;
-  const double still = stood ? G_PI : SAME * usual_step (angles_rad, n, &turn->full);
+  const double still = stood ? G_PI : SAME * turn_usual_step (angles_rad, n, &turn->full);
   guint count = 0, begin = 0;
   gboolean alike = TRUE;
 

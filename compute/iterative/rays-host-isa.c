@@ -265,7 +265,8 @@ put_column (const TdRayHostWork *work, const TdRayPlane *plane, Planes planes, g
 }
 
 static void
-rays_project (const TdRayHostWork *work, guint place, guint column, guint end_column, guint row)
+rays_host_project (const TdRayHostWork *work, guint place, guint column, guint end_column,
+                   guint row)
 {
   const guint n = MIN ((work->p.n_rows - row + LANES - 1) / LANES, TD_RAY_HOST_VECTORS);
   const double v = row - work->p.v_middle;
@@ -324,7 +325,8 @@ find_columns (const Tile *tile, guint place, gint *first, gint *end)
 /* The rows of a column that the tile sees between planes @first and @end, between zeros; FALSE:
  * none. */
 static inline gboolean
-take_rows (Tile *tile, const TdRayPlane *plane, guint place, guint column, gint first, gint end)
+rays_host_take_rows (Tile *tile, const TdRayPlane *plane, guint place, guint column, gint first,
+                     gint end)
 {
   const TdRays *p = &tile->work->p;
   const float *line = tile->work->lines + ((gsize) place * p->n_columns + column) * p->n_rows;
@@ -452,7 +454,7 @@ add_column (Tile *tile, guint place, guint column)
   const Planes planes = clip_planes (&plane, tile->first[b] - 1.0, tile->end[b],
                                      (Planes) { tile->first[a], tile->end[a] });
   const gint first = planes.first, end = planes.end;
-  if (first >= end || !take_rows (tile, &plane, place, column, first, end))
+  if (first >= end || !rays_host_take_rows (tile, &plane, place, column, first, end))
     return;
   const double least = fmin (fabs (plane.row + first * plane.row_step),
                              fabs (plane.row + (end - 1) * plane.row_step));
@@ -496,7 +498,7 @@ rays_finish (const Tile *tile)
 }
 
 static void
-rays_back (const TdRayHostWork *work, guint x, guint y, guint z)
+rays_host_back (const TdRayHostWork *work, guint x, guint y, guint z)
 {
   const TdRays *p = &work->p;
   const gsize room = (gsize) p->n_rows + 4 * (gsize) ceil (work->reach) + 16 + 2 * LANES;
@@ -518,4 +520,5 @@ rays_back (const TdRayHostWork *work, guint x, guint y, guint z)
   rays_finish (&tile);
 }
 
-const TdRayHostFuncs TD_ISA_NAME (td_ray_host_funcs) = { AT_ONCE, rays_project, rays_back };
+const TdRayHostFuncs TD_ISA_NAME (td_ray_host_funcs)
+    = { AT_ONCE, rays_host_project, rays_host_back };

@@ -110,8 +110,8 @@ lines_of (const TdRayProjector *rays, guint n_views_or_0, int *length)
 /* A kernel of kernels/rays-lines.cl with a work-item for each value. The last of @args are the
    parameters, @params. */
 static gboolean
-run_lines (TdRayProjector *rays, TdKernel *kernel, guint n_views_or_0, TdRayLines *params,
-           const TdArg args[], guint n_args, GError **error)
+rays_volume_run_lines (TdRayProjector *rays, TdKernel *kernel, guint n_views_or_0,
+                       TdRayLines *params, const TdArg args[], guint n_args, GError **error)
 {
   const guint n = lines_of (rays, n_views_or_0, &params->length);
   const TdRayRun run = { kernel,        args, n_args, &params->first,
@@ -133,7 +133,7 @@ td_rays_apply (TdRayProjector *rays, TdBuffer *sums, TdBuffer *weights, TdRaySte
                          TD_ARG ((int) step.non_negative),
                          TD_RAY_PARAMS (params) };
 
-  return run_lines (rays, rays->apply, 0, &params, args, G_N_ELEMENTS (args), error);
+  return rays_volume_run_lines (rays, rays->apply, 0, &params, args, G_N_ELEMENTS (args), error);
 }
 
 gboolean
@@ -144,7 +144,8 @@ td_rays_combine (TdRayProjector *rays, TdBuffer *to, TdRayBlend blend, TdBuffer 
   const TdArg args[] = { TD_ARG (to), TD_ARG (from), TD_ARG ((float) blend.scale),
                          TD_ARG ((float) blend.factor), TD_RAY_PARAMS (params) };
 
-  return run_lines (rays, rays->combine, n_views_or_0, &params, args, G_N_ELEMENTS (args), error);
+  return rays_volume_run_lines (rays, rays->combine, n_views_or_0, &params, args,
+                                G_N_ELEMENTS (args), error);
 }
 
 gboolean
@@ -155,7 +156,7 @@ td_rays_extrapolate (TdRayProjector *rays, TdBuffer *here, TdBuffer *before, dou
   const TdArg args[]
       = { TD_ARG (here), TD_ARG (before), TD_ARG ((float) factor), TD_RAY_PARAMS (params) };
 
-  return run_lines (rays, rays->beyond, 0, &params, args, G_N_ELEMENTS (args), error);
+  return rays_volume_run_lines (rays, rays->beyond, 0, &params, args, G_N_ELEMENTS (args), error);
 }
 
 static gboolean

@@ -142,7 +142,7 @@ take_band (Air *air, const Portion *portion, guint at)
 /* Columns of strip @strip from @at on, which are rows of frames that lie on their side. The rows of
    the bands count against the frames' columns. */
 static void
-take_columns (Air *air, const Portion *portion, guint strip, guint at)
+dose_take_columns (Air *air, const Portion *portion, guint strip, guint at)
 {
   const TdFrameRange *range = portion->range;
 
@@ -187,7 +187,7 @@ dose_read_part (Air *air, TdFlats *flats, const TdDoseSpec *spec, const AirPart 
     const Portion read = { spec->flat_field.enabled ? &beam : NULL, rows, &range, n_columns };
     ok = td_scan_read_sinograms (scan, &range, rows, cancellable, error);
     if (ok && air->turned)
-      take_columns (air, &read, part->strip, part->at);
+      dose_take_columns (air, &read, part->strip, part->at);
     else if (ok)
       take_band (air, &read, part->at);
   }

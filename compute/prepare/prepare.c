@@ -208,7 +208,7 @@ td_slab_keep (TdSlab *slab, const char *key, gpointer data, GDestroyNotify free)
 }
 
 guint
-td_slab_team (const TdSlab *slab)
+td_slab_group_items (const TdSlab *slab)
 {
   const TdDeviceInfo *info = td_device_info (slab->device);
 
@@ -233,7 +233,7 @@ td_slab_launch (TdSlab *slab, const char *program, const char *kernel, const gui
                 const TdArg *args, guint n_args, GError **error)
 {
   TdKernel *built = slab_kernel (slab, program, kernel, error);
-  guint width = td_slab_team (slab);
+  guint width = td_slab_group_items (slab);
   const guint groups[3] = { (items[0] + width - 1) / width, items[1], items[2] };
   const guint local[3] = { width, 1, 1 };
 

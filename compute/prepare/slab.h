@@ -37,7 +37,7 @@ guint td_slab_strips (const TdSlab *slab);
 
 /* Work-items of a group of td_slab_launch(): as many x items are one group, which may meet at
    barriers. 1 on CPUs. */
-guint td_slab_team (const TdSlab *slab);
+guint td_slab_group_items (const TdSlab *slab);
 
 /* The host as a slab of no rows, with buffers of its own, for what @slab's device cannot do. It is
    @slab itself where that is the host's. */

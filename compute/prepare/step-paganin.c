@@ -203,7 +203,7 @@ paganin_host_run_columns (guint index, gpointer data)
 /* ── All of it ── */
 
 static void
-run_lines (Run *run, guint lines_a_pair, TdParallelBody body)
+step_paganin_run_lines (Run *run, guint lines_a_pair, TdParallelBody body)
 {
   const guint a_piece = MAX (1, LINE_SAMPLES / run->self->fft->n[0]);
 
@@ -218,11 +218,11 @@ paganin_host_run (Run *run)
   const TdHostFft *fft = run->self->fft;
   const guint strips = (fft->n[0] + TD_HOST_FFT_COLUMNS - 1) / TD_HOST_FFT_COLUMNS;
 
-  run_lines (run, fft->n[1], run_there);
+  step_paganin_run_lines (run, fft->n[1], run_there);
   if (!fft->columns)
     return;
   td_parallel_for (strips * run->n_pairs, paganin_host_run_columns, run);
-  run_lines (run, run->n_rows, run_back);
+  step_paganin_run_lines (run, run->n_rows, run_back);
 }
 
 static const char *const laplacians[] = { N_ ("continuous"), N_ ("pixels"), NULL };
@@ -261,8 +261,8 @@ typedef struct {
 } Shape;
 
 static Shape
-shape_of (const TdPaganin *paganin, guint n_rows, guint n_views, guint n_columns, gboolean at_top,
-          gboolean at_bottom, guint64 batch_bytes)
+step_paganin_shape_of (const TdPaganin *paganin, guint n_rows, guint n_views, guint n_columns,
+                       gboolean at_top, gboolean at_bottom, guint64 batch_bytes)
 {
   guint reach = paganin->reach_px[1];
   Shape shape = { .nx = td_fft_good_size (n_columns + 2 * paganin->reach_px[0]), .ny = 1 };
@@ -302,8 +302,8 @@ step_paganin_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guin
 
   if (reason)
     return 0;
-  Shape shape = shape_of (&paganin, n_rows, facts->n_views, facts->n_columns, TRUE, TRUE,
-                          td_portion (TD_PAGANIN_BATCH_BYTES));
+  Shape shape = step_paganin_shape_of (&paganin, n_rows, facts->n_views, facts->n_columns, TRUE,
+                                       TRUE, td_portion (TD_PAGANIN_BATCH_BYTES));
   guint64 image = 2 * sizeof (float) * (guint64) shape.nx * shape.ny;
   guint64 images
       = MAX (image, MIN (td_portion (TD_PAGANIN_BATCH_BYTES), image * ((facts->n_views + 1) / 2)));
@@ -368,9 +368,9 @@ step_paganin_hold (TdSlab *slab, const TdPaganin *paganin, GError **error)
   guint end = slab->row0 + slab->n_rows;
   Held wanted = { .paganin = *paganin };
 
-  wanted.shape = shape_of (paganin, slab->n_rows, slab->n_views, slab->n_columns, slab->row0 == 0,
-                           end == td_scan_facts (slab->scan)->n_rows,
-                           td_paganin_batch_bytes (slab->device, THREAD_BYTES));
+  wanted.shape = step_paganin_shape_of (paganin, slab->n_rows, slab->n_views, slab->n_columns,
+                                        slab->row0 == 0, end == td_scan_facts (slab->scan)->n_rows,
+                                        td_paganin_batch_bytes (slab->device, THREAD_BYTES));
   if (kept && memcmp (&kept->shape, &wanted.shape, sizeof wanted.shape) == 0
       && td_paganin_is_same (&kept->paganin, paganin))
     return kept;

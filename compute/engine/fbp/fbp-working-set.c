@@ -153,7 +153,7 @@ make_stored (TdFbpWorkingSet *set, const TdFbp *fbp, const TdStoredScale *scale,
 
 /* With the centre of @row. */
 static gboolean
-make_projector (TdFbpWorkingSet *set, const TdPlan *plan, double row, GError **error)
+working_set_make_projector (TdFbpWorkingSet *set, const TdPlan *plan, double row, GError **error)
 {
   TdBackprojectTask task;
 
@@ -189,7 +189,7 @@ working_set_make_field (TdFbpWorkingSet *set, const TdPlan *plan, GError **error
   set->filter
       = td_row_filter_new (set->device, fbp->n_columns, fbp->n_filtered, set->filter_rows, error);
   return set->filter && td_row_filter_set (set->filter, &plan->recipe.filter, error)
-         && make_projector (set, plan, plan->facts.first_slice, error);
+         && working_set_make_projector (set, plan, plan->facts.first_slice, error);
 }
 
 /* The set is the plan's from now on, and the job is told what computes for it. */
@@ -374,7 +374,7 @@ working_set_aim (TdFbpWorkingSet *set, guint row, GError **error)
     return FALSE;
   }
   td_backprojector_free (set->projector);
-  return make_projector (set, plan, row, error);
+  return working_set_make_projector (set, plan, row, error);
 }
 
 /* The slices of the work, from its filtered rows to @slices. */

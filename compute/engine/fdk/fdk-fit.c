@@ -33,7 +33,7 @@
 /* The fit in the making: fdk->fit changes, all else is given. */
 
 static guint
-parts_of (guint64 whole, guint64 part)
+fdk_fit_parts_of (guint64 whole, guint64 part)
 {
   return (guint) ((whole + part - 1) / part);
 }
@@ -64,7 +64,7 @@ static void
 fdk_fit_set_slab (TdFdkPlan *fdk, guint slab)
 {
   fdk->fit.slab = slab;
-  fdk->fit.n_slabs = parts_of (fdk->input->n_slices, slab);
+  fdk->fit.n_slabs = fdk_fit_parts_of (fdk->input->n_slices, slab);
   fdk->fit.slab_rows = 1;
   const guint slices_end = fdk->input->slice0 + fdk->input->n_slices;
   for (guint a = fdk->input->slice0, n; a < slices_end; a += n) {
@@ -82,14 +82,15 @@ set_batch (TdFdkPlan *fdk, guint batch)
   fdk->fit.batch
       = MAX (fdk->fit.symmetric_views, MIN (batch, fdk->fit.most_views) / fdk->fit.symmetric_views
                                            * fdk->fit.symmetric_views);
-  fdk->fit.n_batches = parts_of (fdk->input->task.n_views, fdk->fit.batch);
+  fdk->fit.n_batches = fdk_fit_parts_of (fdk->input->task.n_views, fdk->fit.batch);
 }
 
 /* Chunks that a slab may need at once, and some that are on their way. */
 static guint
 least_chunks (const TdFdkPlan *fdk)
 {
-  return MIN (fdk->fit.n_chunks, parts_of (fdk->fit.slab_rows, fdk->fit.filter_rows) + 1 + AHEAD);
+  return MIN (fdk->fit.n_chunks,
+              fdk_fit_parts_of (fdk->fit.slab_rows, fdk->fit.filter_rows) + 1 + AHEAD);
 }
 
 /* And those of the next two slabs, which may lie on the other side of the mid-plane: more would
@@ -98,7 +99,7 @@ static guint
 enough_chunks (const TdFdkPlan *fdk)
 {
   return MIN (fdk->fit.n_chunks,
-              least_chunks (fdk) + 2 * parts_of (fdk->fit.slab_rows, fdk->fit.filter_rows));
+              least_chunks (fdk) + 2 * fdk_fit_parts_of (fdk->fit.slab_rows, fdk->fit.filter_rows));
 }
 
 /* What goes through the filter at once: a chunk of rows, or some of the views with all rows that
@@ -126,7 +127,7 @@ set_filter_rows (TdFdkPlan *fdk, guint rows)
     set_filter_rows (fdk, (rows + 1) / 2);
     return;
   }
-  fdk->fit.n_chunks = parts_of (fdk->input->n_rows, rows);
+  fdk->fit.n_chunks = fdk_fit_parts_of (fdk->input->n_rows, rows);
   fdk->fit.cached_chunks = enough_chunks (fdk);
 }
 
@@ -343,19 +344,21 @@ fdk_fit_wish (const TdPlan *plan, TdFdkPlan *fdk, const TdFdkAttempt *attempt)
     fdk_fit_set_slab (fdk, nz);
     set_batch (fdk, MIN (task->n_views, GPU_BATCH));
   } else {
-    const guint turn = MAX (parts_of (nz, MAX (plan->least_slabs, 1)), fdk->fit.least_slab);
+    const guint turn = MAX (fdk_fit_parts_of (nz, MAX (plan->least_slabs, 1)), fdk->fit.least_slab);
     if (any_cpu) {
-      const guint slab = n > 1 ? CLAMP (parts_of (nz, 2 * n), 1, CPU_SLAB) : MIN (CPU_SLAB, nz);
+      const guint slab
+          = n > 1 ? CLAMP (fdk_fit_parts_of (nz, 2 * n), 1, CPU_SLAB) : MIN (CPU_SLAB, nz);
       fdk_fit_set_slab (fdk, fdk->scheme.families[0]->bands ? slab : MIN (slab, turn));
     } else {
-      const guint slab = MIN (turn, CLAMP (parts_of (nz, 4 * n), LEAST_SLAB, GPU_SLAB));
+      const guint slab = MIN (turn, CLAMP (fdk_fit_parts_of (nz, 4 * n), LEAST_SLAB, GPU_SLAB));
       const guint whole = MIN (slab, fdk->fit.least_slab);
       fdk_fit_set_slab (fdk, MIN (nz, slab / whole * whole));
     }
     /* What is allocated must be freed, which takes a card as long as many a slab. */
     const guint least = GPU_BATCH << (plan->recipe.precision != TD_PRECISION_SINGLE);
-    set_batch (fdk, any_cpu ? task->n_views
-                            : MIN (task->n_views, MAX (least, parts_of (task->n_views, 4))));
+    set_batch (fdk, any_cpu
+                        ? task->n_views
+                        : MIN (task->n_views, MAX (least, fdk_fit_parts_of (task->n_views, 4))));
   }
   if (attempt->most_slab)
     fdk_fit_set_slab (fdk, MIN (fdk->fit.slab, attempt->most_slab));
@@ -461,7 +464,7 @@ fdk_fit_set_store (TdFdkPlan *fdk, FdkFitStore store)
     return;
   set_batch (fdk, MIN (fdk->fit.batch, PASSED_BATCH));
   /* Chunks lie whole in it. */
-  fdk->fit.held_views = MIN (n_views, (parts_of (2 * fdk->fit.batch, chunk) + 1) * chunk);
+  fdk->fit.held_views = MIN (n_views, (fdk_fit_parts_of (2 * fdk->fit.batch, chunk) + 1) * chunk);
 }
 
 static gboolean

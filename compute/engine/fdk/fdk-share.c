@@ -206,8 +206,8 @@ cost_of_taking (const TdPlan *plan, const TdFdkPlan *fdk)
 
 /* Okitsu et al., Table 1, with the detector rows that a slab does not see left out. */
 static Cost
-cost_of (const TdPlan *plan, const TdFdkInput *input, const TdFdkScheme *scheme,
-         const TdFdkFit *fit)
+fdk_share_cost_of (const TdPlan *plan, const TdFdkInput *input, const TdFdkScheme *scheme,
+                   const TdFdkFit *fit)
 {
   TdFdkPlan fdk = { .input = input, .gathered = plan->gathered, .scheme = *scheme, .fit = *fit };
 
@@ -247,7 +247,7 @@ decide_share (TdPlan *plan, const TdFdkInput *input, TdFdkScheme *scheme, TdFdkF
   for (guint i = 0; i < 2; i++) {
     scheme->share = kinds[i];
     if (td_fdk_fit (plan, input, scheme, NULL, fit, NULL))
-      costs[i] = cost_of (plan, input, scheme, fit);
+      costs[i] = fdk_share_cost_of (plan, input, scheme, fit);
   }
   /* Parts that are added up must be worth it. */
   const guint best = costs[1].total < 0.95 * costs[0].total;

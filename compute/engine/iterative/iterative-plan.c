@@ -649,7 +649,7 @@ iterative_plan_fit (TdPlan *plan, TdIterativePlan *self, GError **error)
 
 /* The host has fast loops (compute/iterative/rays-host.h) only where columns run along the axis. */
 static gboolean
-iterative_plan_leans (const TdPlan *plan, const TdIterativePlan *self)
+iterative_plan_tilted (const TdPlan *plan, const TdIterativePlan *self)
 {
   return td_device_info (plan->devices->pdata[0])->host_pointers && !td_rays_upright (&self->task);
 }
@@ -659,7 +659,7 @@ td_iterative_rate_key (const TdPlan *plan)
 {
   return g_strdup_printf ("%s %s%s", plan->method->name,
                           td_device_info (plan->devices->pdata[0])->name,
-                          iterative_plan_leans (plan, plan->extra) ? " leaning" : "");
+                          iterative_plan_tilted (plan, plan->extra) ? " leaning" : "");
 }
 
 /* Why the projections are not on the device, and who has what of the volume. */
@@ -753,7 +753,7 @@ iterative_plan_describe (TdPlan *plan, const TdIterativePlan *self)
                   "Memory holds %u of the slices at once. Values change a little with that number: "
                   "%p.",
                   self->slab_rows, td_message_new_plain (undivided));
-  if (iterative_plan_leans (plan, self))
+  if (iterative_plan_tilted (plan, self))
     td_plan_note (plan,
                   "The detector's columns do not run along the rotation axis: the CPU takes some "
                   "20 to 30 times as long for an iteration as where they do.");

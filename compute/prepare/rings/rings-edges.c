@@ -148,7 +148,7 @@ gather_shapes (Shapes *gathered)
 }
 
 static Edge
-edge_of (double product, double norm, double energy)
+rings_edges_edge_of (double product, double norm, double energy)
 {
   return energy <= 0 ? (Edge) { 0, 0, 0 }
                      : (Edge) { product / sqrt (norm), product / norm,
@@ -174,8 +174,8 @@ rings_edges_look_all (const Seen *seen, const Shapes *shapes, guint column, Edge
     }
   }
   for (guint k = 0; k < LOOKS; k++) {
-    looks[0][k] = edge_of (even[k] + odd[k], norms[k], energy);
-    looks[1][k] = edge_of (even[k] - odd[k], norms[k], energy);
+    looks[0][k] = rings_edges_edge_of (even[k] + odd[k], norms[k], energy);
+    looks[1][k] = rings_edges_edge_of (even[k] - odd[k], norms[k], energy);
   }
 }
 

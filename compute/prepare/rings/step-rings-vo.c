@@ -232,7 +232,7 @@ typedef struct {
 } Parts;
 
 static Parts
-parts_of (const TdStep *step)
+rings_vo_parts_of (const TdStep *step)
 {
   Parts parts;
 
@@ -248,7 +248,7 @@ parts_of (const TdStep *step)
 static guint64
 all_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
-  const Parts parts = parts_of (step);
+  const Parts parts = rings_vo_parts_of (step);
 
   /* The last two share all they have; the first takes more rows at a time. */
   return td_rings_workspace_bytes (&parts.dead, facts, n_rows)
@@ -262,7 +262,7 @@ all_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 static gboolean
 all_run_chunk (const TdStep *step, const TdRings *rings, GError **error)
 {
-  const Parts parts = parts_of (step);
+  const Parts parts = rings_vo_parts_of (step);
   TdRingsLines lines;
   TdBuffer *marks;
 
@@ -274,7 +274,7 @@ all_run_chunk (const TdStep *step, const TdRings *rings, GError **error)
 static gboolean
 all_run (const TdStep *step, TdSlab *slab, GError **error)
 {
-  const Parts parts = parts_of (step);
+  const Parts parts = rings_vo_parts_of (step);
 
   if (!td_rings_run (&parts.dead, slab, error))
     return FALSE;

@@ -246,7 +246,7 @@ find_medians (const TdRings *rings, Profiles *profiles, GError **error)
 
   const guint64 block_ranks = (guint64) RANKS * n_blocks * slab->n_columns;
   TdBuffer *ranked = keys ? td_rings_buffer (rings, "rings ranks", block_ranks, error) : NULL;
-  const guint team = td_slab_team (slab);
+  const guint group_items = td_slab_group_items (slab);
   const guint64 groups = (guint64) (slab->n_columns + TD_SORT_LANES - 1) / TD_SORT_LANES * n_blocks;
 
   profiles->n_samples = n_used;
@@ -258,8 +258,9 @@ find_medians (const TdRings *rings, Profiles *profiles, GError **error)
              TD_ARGS (slab->data, keys, rings->first_row, slab->n_views, slab->n_columns, n_used),
              error)
          && (lanes > 1
-             || td_rings_launch (rings, "rings-ranks", "rings_block_ranks", groups * team,
-                                 TD_ARGS (keys, ranked, n, slab->n_columns, n_blocks, team), error))
+             || td_rings_launch (rings, "rings-ranks", "rings_block_ranks", groups * group_items,
+                                 TD_ARGS (keys, ranked, n, slab->n_columns, n_blocks, group_items),
+                                 error))
          && td_rings_launch (rings, "rings-sort", "rings_block_medians", items,
                              TD_ARGS (keys, ranked, profiles->found, n, slab->n_columns, n_blocks),
                              error);
