@@ -500,6 +500,20 @@ def walk(tree):
         before, body = name, found and found.group(0)
 
 
+def pictures(tree):
+    """Pictures that the README and the metainfo show are there, and the script makes them of the running program."""
+    with open(os.path.join(tree.root, "docs/make-screenshots"), encoding="utf-8") as script:
+        made = set(re.findall(r"\b(?:shot|film) (\S+)", script.read()))
+    for path in ("README.md", "data/org.tomodesk.Tomodesk.metainfo.xml.in"):
+        with open(os.path.join(tree.root, path), encoding="utf-8") as page:
+            named = re.findall(r"(?:docs/images|@PICTURES@)/([\w-]+)\.(\w+)", page.read())
+        if not named:
+            yield Breach(path, f"{path} shows no picture")
+        for name, kind in named:
+            if name not in made or not os.path.exists(os.path.join(tree.root, f"docs/images/{name}.{kind}")):
+                yield Breach(f"{path} {name}", f"{path}: docs/make-screenshots makes no {name}.{kind}, or it is not there")
+
+
 CHECKS = (
     ("rooms", "a room includes only the rooms it may", rooms),
     ("storeys", "the folders of compute include downwards only", storeys),
@@ -517,6 +531,7 @@ CHECKS = (
     ("sentences", f"no sentence of a comment has more than {WORDS} words", long_sentences),
     ("licences", "every source states its licence", licences),
     ("told-tests", "the tests that the report on reliability names are there", told_tests),
+    ("pictures", "pictures of the README and the metainfo are made by the script", pictures),
     ("layout", "sources are laid out by clang-format 14", layout),
 )
 
