@@ -375,7 +375,35 @@ def sentences(comment, column):
     return SENTENCE_END.split(NO_PROSE.sub(". ", "\n".join(lines)))
 
 
+def pages(tree):
+    """What people read: the files of Markdown but for the two reports of figures."""
+    names = sorted(os.listdir(os.path.join(tree.root, "docs")))
+    return ["README.md", "DESIGN.md", "CONTRIBUTING.md"] + [
+        f"docs/{name}" for name in names if re.match(r"(guide|formats).*\.md$", name)]
+
+
+def page_sentences(text):
+    """The sentences of a page: of its paragraphs, items and cells, without code and addresses."""
+    text = re.sub(r"\]\([^)]*\)", "]", re.sub(r"^(?: {4}.*|#.*)$", "", text, flags=re.MULTILINE))
+    text = re.sub(r"`[^`]*`", "X", text).replace("*", "")
+    for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-|]|\d+\.)\s)", text):
+        for cell in block.split("|") if block.lstrip().startswith("|") else [block]:
+            yield from SENTENCE_END.split(cell)
+
+
+def words_of(sentence):
+    return [word for word in sentence.split() if re.search(r"\w", word)]
+
+
 def long_sentences(tree):
+    for path in pages(tree):
+        with open(os.path.join(tree.root, path), encoding="utf-8") as page:
+            for sentence in page_sentences(page.read()):
+                words = words_of(sentence)
+                if len(words) > WORDS:
+                    start = " ".join(words[:6])
+                    yield Breach(f"{path} {start}", f"{path}: {len(words)} words in a sentence, "
+                                                    f"{WORDS} at the most: {start} …")
     for path in tree.c_paths:
         text = tree.texts[path]
         for match in COMMENT.finditer(text):
@@ -383,8 +411,7 @@ def long_sentences(tree):
                 continue
             column = match.start() - text.rfind("\n", 0, match.start()) - 1
             for sentence in sentences(match.group(0), column):
-                words = [word for word in re.sub(r"`[^`]*`", "X", sentence).split()
-                         if re.search(r"\w", word)]
+                words = words_of(re.sub(r"`[^`]*`", "X", sentence))
                 if len(words) > WORDS:
                     start = " ".join(words[:6])
                     line = text.count("\n", 0, match.start()) + 1
@@ -528,7 +555,7 @@ CHECKS = (
     ("walk", f"from a slider to the kernel are {WALK} functions, as DESIGN.md says", walk),
     ("terminal", "the command line prints in one place", terminal),
     ("reductions", "no reduction that MPI cannot do of device memory", reductions),
-    ("sentences", f"no sentence of a comment has more than {WORDS} words", long_sentences),
+    ("sentences", f"no sentence of a comment or a guide has more than {WORDS} words", long_sentences),
     ("licences", "every source states its licence", licences),
     ("told-tests", "the tests that the report on reliability names are there", told_tests),
     ("pictures", "pictures of the README and the metainfo are made by the script", pictures),
