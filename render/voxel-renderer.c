@@ -122,6 +122,8 @@ td_voxel_renderer_draw (TdVoxelRenderer *r, TdVoxels *voxels, const TdCast *cast
                (float) (voxels->range / fmax (cast->high - cast->low, 1e-30)));
   glUniform1f (glGetUniformLocation (r->program, "u_extinction"),
                (float) (cast->opacity / longest));
+  glUniform1f (glGetUniformLocation (r->program, "u_peak"),
+               cast->peak > 0 ? (float) cast->peak : 1);
   voxel_renderer_set3 (r, "u_clip_from", cast->clip[0][0], cast->clip[1][0], cast->clip[2][0]);
   /* What is not there yet is not shown: the last layer that is has half a voxel to fade in. */
   const double there = r->layers == voxels->nz ? 1 : (r->layers - 0.5) / voxels->nz;

@@ -124,6 +124,13 @@ voxels_put (const guint8 *table, float t, float opacity, float rgba[4])
   rgba[3] += opacity;
 }
 
+/* The part of the extinction that a value has, of low … high. */
+static float
+voxels_density (float t, float peak)
+{
+  return t <= peak ? t / peak : (1 - t) / (1 - peak);
+}
+
 static void
 voxels_cast_ray (const TdVoxels *voxels, const TdCast *cast, const guint8 *table, const Ray *ray,
                  float rgba[4])
@@ -131,6 +138,7 @@ voxels_cast_ray (const TdVoxels *voxels, const TdCast *cast, const guint8 *table
   const double low = (cast->low - voxels->minimum) / voxels->range;
   const double gain = voxels->range / fmax (cast->high - cast->low, 1e-30);
   const double longest = fmax (voxels->size[0], fmax (voxels->size[1], voxels->size[2]));
+  const float peak = cast->peak > 0 ? (float) cast->peak : 1;
   double from, to, length = 0, cells = 0;
   float most = 0, sum = 0;
 
@@ -152,7 +160,8 @@ voxels_cast_ray (const TdVoxels *voxels, const TdCast *cast, const guint8 *table
     const float v = voxels_sample (voxels, at);
     if (cast->kind == TD_CAST_COMPOSITE) {
       const float t = (float) CLAMP ((v - low) * gain, 0, 1);
-      voxels_put (table, t, (1 - rgba[3]) * (1 - expf (-extinction * t)), rgba);
+      voxels_put (table, t, (1 - rgba[3]) * (1 - expf (-extinction * voxels_density (t, peak))),
+                  rgba);
     }
     most = fmaxf (most, v);
     sum += v;

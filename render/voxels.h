@@ -24,14 +24,16 @@ typedef struct {
 typedef enum {
   TD_CAST_MAXIMUM,   /* the largest value */
   TD_CAST_AVERAGE,   /* the mean of all in the part that is shown */
-  TD_CAST_COMPOSITE, /* each hides what is behind it, the more the higher it is */
+  TD_CAST_COMPOSITE, /* each hides what is behind it, the more the nearer it is to the peak */
 } TdCastKind;
 
 typedef struct {
   TdCastKind kind;
   TdColourMap map;
-  double low, high; /* values drawn as the first colour, transparent, and the last, opaque */
-  double opacity; /* composite: extinction of the highest value, over the longest side of the box */
+  double low, high;  /* values drawn as the first colour, transparent, and the last, opaque */
+  double opacity;    /* composite: extinction of the value at the peak, over the longest side */
+  double peak;       /* composite: the part of low … high from which higher values are less opaque
+                        again, down to none; 1: none is, and 0 is as 1 */
   double clip[3][2]; /* the part that is shown: from and to along column, row and layer, 0 … 1 */
 } TdCast;
 

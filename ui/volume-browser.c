@@ -46,9 +46,9 @@ struct _TdVolumeBrowser {
   GtkBox *tools;
   TdMeasureList *measures;
   TdSpaceView *space; /* the volume from outside, once it was surveyed */
-  GtkWidget *space_box, *opacity;
+  GtkWidget *space_box, *opacity, *peak;
   GtkDropDown *cast;
-  GtkAdjustment *opacity_adjustment;
+  GtkAdjustment *opacity_adjustment, *peak_adjustment;
   GtkToggleButton *clip_x, *clip_y, *clip_z;
   Plane planes[3];        /* by axis */
   Plane *large;           /* it has all the room; NULL: none */
@@ -206,11 +206,13 @@ volume_browser_draw_space (TdVolumeBrowser *self)
                   .map = style->map,
                   .low = style->low,
                   .high = style->high,
-                  .opacity = pow (10, gtk_adjustment_get_value (self->opacity_adjustment)) };
+                  .opacity = pow (10, gtk_adjustment_get_value (self->opacity_adjustment)),
+                  .peak = gtk_adjustment_get_value (self->peak_adjustment) };
 
   gtk_widget_set_visible (GTK_WIDGET (self->space), voxels != NULL);
   gtk_widget_set_visible (self->space_box, voxels != NULL);
   gtk_widget_set_visible (self->opacity, cast.kind == TD_CAST_COMPOSITE);
+  gtk_widget_set_visible (self->peak, cast.kind == TD_CAST_COMPOSITE);
   for (guint i = 0; i < 3; i++) {
     const guint n = voxels ? td_volume_cut_size (volume_browser_facts (self), i).count : 1;
     cast.clip[i][0] = gtk_toggle_button_get_active (clips[i]) ? (double) self->at[i] / n : 0;
@@ -900,7 +902,7 @@ td_volume_browser_class_init (TdVolumeBrowserClass *class)
   td_bind_template (class, TdVolumeBrowser, "/org/tomodesk/ui/volume-browser.ui", stack,
                     failed_page, grid, x, y, z, side, name, facts, survey, survey_box, survey_bar,
                     play, tools, measures, space, space_box, cast, opacity, opacity_adjustment,
-                    clip_x, clip_y, clip_z, export, movie, link);
+                    peak, peak_adjustment, clip_x, clip_y, clip_z, export, movie, link);
   td_bind_callbacks (class, volume_browser_on_play, volume_browser_on_movie,
                      volume_browser_draw_space, volume_browser_on_export,
                      volume_browser_on_stop_survey);

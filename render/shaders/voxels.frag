@@ -7,7 +7,7 @@ uniform sampler3D u_values;
 uniform sampler2D u_map;
 uniform int u_kind;        // 0: maximum, 1: average, 2: composite
 uniform vec2 u_window;     // low, 1 / (high - low)
-uniform float u_extinction;
+uniform float u_extinction, u_peak;
 uniform vec3 u_clip_from, u_clip_to, u_size, u_cells;
 uniform vec3 u_eye, u_corner, u_across, u_down;
 in vec2 v_at;
@@ -21,6 +21,12 @@ vec4 colour (float t, float opacity)
 float shade (float v)
 {
   return clamp ((v - u_window.x) * u_window.y, 0.0, 1.0);
+}
+
+// The part of the extinction that a value has.
+float density (float t)
+{
+  return t <= u_peak ? t / u_peak : (1.0 - t) / (1.0 - u_peak);
 }
 
 void main ()
@@ -43,7 +49,7 @@ void main ()
     float v = texture (u_values, u_eye + (from + (float (s) + 0.5) * pace) * along).r;
     if (u_kind == 2) {
       float t = shade (v);
-      o_colour += colour (t, (1.0 - o_colour.a) * (1.0 - exp (-extinction * t)));
+      o_colour += colour (t, (1.0 - o_colour.a) * (1.0 - exp (-extinction * density (t))));
     }
     most = max (most, v);
     sum += v;

@@ -410,12 +410,14 @@ test_voxels (gconstpointer es)
   g_autoptr (TdVoxels) voxels = random_voxels ();
   TdVoxelRenderer *renderer = td_voxel_renderer_new (&error);
   g_assert_no_error (error);
-  for (TdCastKind kind = TD_CAST_MAXIMUM; kind <= TD_CAST_COMPOSITE; kind++) {
+  for (guint round = 0; round <= TD_CAST_COMPOSITE + 1; round++) { /* composites with and without */
+    const TdCastKind kind = (TdCastKind) MIN (round, TD_CAST_COMPOSITE);
     const TdCast cast = { .kind = kind,
                           .map = TD_COLOUR_VIRIDIS,
                           .low = -1,
                           .high = 2.5,
                           .opacity = 4,
+                          .peak = round > TD_CAST_COMPOSITE ? 0.4 : 0,
                           .clip = { { 0.2, 1 }, { 0, 0.9 }, { 0, 1 } } };
     g_autofree guint8 *gl = g_malloc0 (4 * WIDTH * HEIGHT), *soft = g_malloc0 (4 * WIDTH * HEIGHT);
     TdCamera camera;

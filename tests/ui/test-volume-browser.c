@@ -136,12 +136,16 @@ test_planes (void)
   g_assert_nonnull (strstr (gtk_label_get_text (td_test_part (browser, "survey")), "From outside"));
   g_assert_false (gtk_widget_get_visible (td_test_part (browser, "survey_box")));
   g_assert_true (gtk_widget_get_visible (td_test_part (browser, "space")));
-  for (guint kind = 0; kind < 3; kind++) {
-    static const char *const names[] = { "volume-browser", "volume-average", "volume-composite" };
+  for (guint look = 0; look < 4; look++) {
+    static const char *const names[]
+        = { "volume-browser", "volume-average", "volume-composite", "volume-peak" };
+    const guint kind = MIN (look, 2);
+    gtk_adjustment_set_value (td_test_part (browser, "peak_adjustment"), look == 3 ? 0.5 : 1);
     gtk_drop_down_set_selected (td_test_part (browser, "cast"), kind);
     gtk_toggle_button_set_active (td_test_part (browser, "clip_y"), kind == 2);
     g_assert_cmpint (gtk_widget_get_visible (td_test_part (browser, "opacity")), ==, kind == 2);
-    td_test_screenshot (GTK_WIDGET (window), names[kind]);
+    g_assert_cmpint (gtk_widget_get_visible (td_test_part (browser, "peak")), ==, kind == 2);
+    td_test_screenshot (GTK_WIDGET (window), names[look]);
     g_autoptr (GBytes) drawn = td_test_picture_at_rest (td_test_part (browser, "space"));
     g_assert_false (last && g_bytes_equal (drawn, last)); /* what is cast, beside lines */
     g_clear_pointer (&last, g_bytes_unref);

@@ -146,6 +146,18 @@ test_rays (void)
   g_autofree guint8 *cut = cast_picture (values, &average, &camera);
   g_assert_cmpuint (opacity_at (cut, SIDE / 2 - 8, SIDE / 2), ==, 0);
   g_assert_cmpint (abs ((int) opacity_at (cut, SIDE / 2 + 8, SIDE / 2) - 127), <=, 2);
+  composite.peak = 0.5; /* all that there is, and then half of it */
+  g_autofree guint8 *peak = cast_picture (values, &composite, &camera);
+  g_assert_cmpint (abs ((int) opacity_at (peak, SIDE / 2, SIDE / 2) - (int) (255 * (1 - exp (-2)))),
+                   <=, 2);
+  composite.high = 2.0 / 3;
+  g_autofree guint8 *beyond = cast_picture (values, &composite, &camera);
+  g_assert_cmpint (
+      abs ((int) opacity_at (beyond, SIDE / 2, SIDE / 2) - (int) (255 * (1 - exp (-1)))), <=, 2);
+  composite.high = 0.5; /* what is at the upper end, or beyond it, is not seen */
+  g_autofree guint8 *none = cast_picture (values, &composite, &camera);
+  g_assert_cmpuint (opacity_at (none, SIDE / 2, SIDE / 2), ==, 0);
+  composite.high = composite.peak = 1;
   composite.clip[1][0] = 0.75;
   g_autofree guint8 *quarter = cast_picture (values, &composite, &camera);
   g_assert_cmpint (
