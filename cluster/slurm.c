@@ -11,6 +11,7 @@ typedef struct {
   char *cluster;      /* "": the host's own */
   GHashTable *states; /* id → TdSlurmState */
   gint64 queue_time, urgent_time;
+  GError *problem; /* of the last question, if nobody answered it; NULL */
 } Queue;
 
 static GMutex registry_lock;
@@ -86,10 +87,13 @@ slurm_take_lines (Queue *queue, const char *text)
 
 /* What a command of Slurm could not tell. */
 static gboolean
-slurm_refuse (TdShell *shell, const char *command, const char *words, GError **error)
+slurm_refuse (TdShell *shell, Queue *queue, const char *command, const char *words, GError **error)
 {
-  return td_set_error (error, TD_ERROR_IO, "%s on %s says: %p", command, td_shell_name (shell),
-                       td_message_quoted (words, N_ ("nothing")));
+  g_clear_error (&queue->problem);
+  td_set_error (&queue->problem, TD_ERROR_IO, "%s on %s says: %p", command, td_shell_name (shell),
+                td_message_quoted (words, N_ ("nothing")));
+  g_propagate_error (error, g_error_copy (queue->problem));
+  return FALSE;
 }
 
 /* One squeue for all jobs of the user; those that ended minutes ago are still in it. */
@@ -105,7 +109,8 @@ slurm_ask_queue (TdShell *shell, Queue *queue, GCancellable *cancellable, GError
     return FALSE;
   queue->queue_time = g_get_monotonic_time ();
   if (result.status != 0)
-    return slurm_refuse (shell, "squeue", result.error, error);
+    return slurm_refuse (shell, queue, "squeue", result.error, error);
+  g_clear_error (&queue->problem);
   g_hash_table_remove_all (queue->states);
   slurm_take_lines (queue, result.out);
   return TRUE;
@@ -136,7 +141,8 @@ slurm_ask_one (TdShell *shell, Queue *queue, const char *id, GCancellable *cance
     return FALSE;
   queue->urgent_time = g_get_monotonic_time ();
   if (result.status != 0)
-    return slurm_refuse (shell, "scontrol", result.error, error);
+    return slurm_refuse (shell, queue, "scontrol", result.error, error);
+  g_clear_error (&queue->problem);
   slurm_take_lines (queue, result.out);
   if (!g_hash_table_contains (queue->states, id))
     g_hash_table_replace (queue->states, g_strdup (id), g_new0 (TdSlurmState, 1));
@@ -170,6 +176,11 @@ td_slurm_ask (TdShell *shell, const TdSlurmJob *job, guint patience_s, TdSlurmSt
   if (known)
     *state = (TdSlurmState) { known->phase, g_strdup (known->state), g_strdup (known->reason),
                               known->restarts };
+  /* Who was asked in vain a moment ago is not asked again, and knows no more of the job now. */
+  if (answered && !known && queue->problem) {
+    g_propagate_error (error, g_error_copy (queue->problem));
+    answered = FALSE;
+  }
   g_mutex_unlock (&queue->lock);
   return answered;
 }

@@ -263,7 +263,7 @@ look_again (const char *job_folder, const State *state, TdRemoteJob *job)
 static GPid
 start_process (const char *job_folder)
 {
-  const char *const words[] = { "sleep", "100", NULL };
+  const char *const words[] = { "sleep", "1000", NULL };
   g_autofree char *name = g_strconcat ("TOMODESK_JOB=", job_folder, NULL);
   const char *const env[] = { name, NULL };
   g_autoptr (GError) error = NULL;
@@ -344,6 +344,9 @@ test_events (void)
 
 /* ── What a host that fails says ── */
 
+#define SILENT                                                                                     \
+  "squeue () { echo Slurm is tired >&2; return 1; }\nscontrol () { squeue; }\nsacct () { :; }"
+
 /* Each thing that is done to a job ends with the host's words, and does nothing else. */
 static void
 test_refused (void)
@@ -355,27 +358,36 @@ test_refused (void)
                { "cancel", td_remote_job_cancel },
                { "again", td_remote_job_again },
                { "forget", td_remote_job_forget } };
-  static const State ended = { "", HERE, START FAILED };
+  static const struct {
+    const char *commands, *launch, *events;
+    guint first, n; /* of acts that it refuses */
+  } hosts[] = {
+    { "ps () { echo no processes >&2; return 1; }", HERE, START FAILED, 0, 4 },
+    { SILENT, SLURM (7), MET, 0, 1 },
+    { SILENT, SLURM (7), MET FAILED, 1, 2 },
+    { "sbatch () { echo sbatch is tired >&2; return 1; }\nsqueue () { echo '7|FAILED|None'; }",
+      SLURM (7) ", \"scheduler_words\": [\"--x\"]", MET FAILED, 2, 1 },
+  };
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *job_folder = test_folder_file (folder, "job");
-  g_autofree char *prelude = g_strdup_printf (
-      "ps () { echo no processes >&2; return 1; }\nsetsid () { touch '%s/started'; }\n",
-      folder->path);
   g_autofree char *started = test_folder_file (folder, "started");
-  TdShell *shell = td_shell_get ("hall", NULL, prelude);
 
-  make_folder (folder->path, &ended, 1);
-  for (guint i = 0; i < G_N_ELEMENTS (acts); i++) {
-    g_autoptr (TdRemoteJob) job = td_remote_job_of_folder (shell, job_folder);
-    g_autoptr (GError) error = NULL;
-    /* The first look, which knows no session yet, counts none. */
-    const gboolean done = acts[i].act (job, NULL, &error);
-    g_assert_false (done);
-    td_test_pin ("%s: %s", acts[i].name, error->message);
-    pin_facts (acts[i].name, job);
-    g_assert_false (g_file_test (started, G_FILE_TEST_EXISTS));
-    g_assert_true (g_file_test (job_folder, G_FILE_TEST_EXISTS));
-  }
+  for (guint h = 0; h < G_N_ELEMENTS (hosts); h++)
+    for (guint i = hosts[h].first; i < hosts[h].first + hosts[h].n; i++) {
+      g_autofree char *prelude
+          = g_strdup_printf ("%s\nsetsid () { touch '%s'; }\n", hosts[h].commands, started);
+      TdShell *shell = td_shell_get ("hall", NULL, prelude);
+      g_autoptr (TdRemoteJob) job = td_remote_job_of_folder (shell, job_folder);
+      const State ended = { "", hosts[h].launch, hosts[h].events };
+      g_autoptr (GError) error = NULL;
+
+      make_folder (folder->path, &ended, 1);
+      g_assert_false (acts[i].act (job, NULL, &error));
+      td_test_pin ("%s: %s", acts[i].name, error->message);
+      pin_facts (acts[i].name, job);
+      g_assert_false (g_file_test (started, G_FILE_TEST_EXISTS));
+      g_assert_true (g_file_test (job_folder, G_FILE_TEST_EXISTS));
+    }
 }
 
 /* What may be done to a job that runs, has ended, or is done. */

@@ -188,6 +188,17 @@ test_silent (void)
   after (5);
   say ("sacct", "7|TIMEOUT|None\n", 0);
   assert_asks (shell, "7", 5, TD_SLURM_ENDED, "scontrol 7;sacct 7;");
+  /* Nor is a job unknown that squeue does not list, while nobody is asked once more. */
+  TdShell *other = host ("silent of all");
+  say ("squeue", "", 0);
+  say ("scontrol", SILENT, 1);
+  for (guint i = 0; i < 3; i++) {
+    assert_refuses (other, "scontrol on this computer says: " SILENT);
+    after (1);
+  }
+  after (3);
+  say ("scontrol", UNKNOWN, 1);
+  assert_asks (other, "7", 5, TD_SLURM_UNKNOWN, "scontrol 7;sacct 7;");
 }
 
 /* Slurm's words, what they are to a job, and what is said of its end. */

@@ -10,6 +10,7 @@
 #include "dataset/sample.h"
 #include "dataset/tiff-io.h"
 #include "dataset/tiff-save.h"
+#include "tests/common/pins.h"
 #include "test-folder.h"
 
 #define WIDTH 53u
@@ -851,6 +852,79 @@ test_pipe (void)
   test_assert_sentence (error, "pipe.tif");
 }
 
+/* ── What is written ── */
+
+static guint64
+number_at (const char *bytes, guint64 at, guint size)
+{
+  guint64 value = 0;
+
+  memcpy (&value, bytes + at, size);
+  return GUINT64_FROM_LE (value);
+}
+
+/* Each directory's entries as "tag:type:count:value". */
+static void
+pin_directories (const char *bytes, gboolean big)
+{
+  const guint offset = big ? 8 : 4, count = big ? 8 : 2, entry = big ? 20 : 12;
+  guint64 at = number_at (bytes, big ? 8 : 4, offset);
+
+  td_test_pin ("%.2s, %u", bytes, (guint) number_at (bytes, 2, 2));
+  while (at) {
+    g_autoptr (GString) text = g_string_new (NULL);
+    const guint64 n = number_at (bytes, at, count);
+    for (guint64 i = 0; i < n; i++) {
+      const guint64 from = at + count + i * entry;
+      g_string_append_printf (text, " %u:%u:%u:%u", (guint) number_at (bytes, from, 2),
+                              (guint) number_at (bytes, from + 2, 2),
+                              (guint) number_at (bytes, from + 4, offset),
+                              (guint) number_at (bytes, from + 4 + offset, offset));
+    }
+    td_test_pin ("at %u:%s", (guint) at, text->str);
+    at = number_at (bytes, at + count + n * entry, offset);
+  }
+}
+
+/* All bytes that readers of other programs go by. */
+static void
+test_written (void)
+{
+  static const struct {
+    guint n_images;
+    gboolean big;
+    TdTiffImage image;
+  } files[] = {
+    { 1, FALSE, { 3, 2, TD_SAMPLE_UINT8, 0, NULL } },
+    { 2, FALSE, { 3, 2, TD_SAMPLE_UINT16, 0.25, "words" } },
+    { 3, TRUE, { 5, 1, TD_SAMPLE_FLOAT32, 0, "more" } },
+    { 1, TRUE, { 1, 4, TD_SAMPLE_UINT16, 0.001, NULL } },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++) {
+    const TdTiffImage *image = &files[i].image;
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "written.tif"), *bytes = NULL;
+    const float samples[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+    const gsize size = (gsize) image->width * image->height * td_sample_size (image->type);
+    g_autoptr (GError) error = NULL;
+    gsize length;
+
+    TdTiffSave *save
+        = td_tiff_save_new (path, path, image, files[i].n_images, files[i].big, &error);
+    g_assert_no_error (error);
+    const guint64 from = td_tiff_save_samples_at (save);
+    for (guint k = 0; k < files[i].n_images; k++)
+      g_assert_true (td_tiff_save_image (save, k, samples, &error));
+    g_assert_true (td_tiff_save_close (save, &error));
+    g_assert_true (g_file_get_contents (path, &bytes, &length, NULL));
+    td_test_pin ("long %u, samples at %u", (guint) length, (guint) from);
+    pin_directories (bytes, files[i].big);
+    for (guint k = 0; k < files[i].n_images; k++)
+      g_assert_cmpmem (bytes + from + k * size, size, samples, size);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -885,5 +959,6 @@ main (int argc, char **argv)
   g_test_add_func ("/tiff/false-strip", test_false_strip);
   g_test_add_func ("/tiff/refused", test_refused);
   g_test_add_func ("/tiff/pipe", test_pipe);
+  g_test_add_func ("/tiff/written", test_written);
   return g_test_run ();
 }
