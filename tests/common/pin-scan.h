@@ -61,3 +61,53 @@ td_test_pin_scan (TdScan *scan)
       td_test_pin_values ("frames", samples, n);
   }
 }
+
+/* What came of opening: the sentence, or what a scan states and its notes. (transfer full) */
+static inline char **
+td_test_opened_lines (TdScan *scan, const GError *error)
+{
+  const TdScanFacts *f = scan ? td_scan_facts (scan) : NULL;
+  const TdGeometry *g = scan ? &f->geometry : NULL;
+  g_autoptr (GStrvBuilder) lines = g_strv_builder_new ();
+  double matrices = 0;
+
+  if (!scan) {
+    g_strv_builder_add (lines, error->message);
+    return g_strv_builder_end (lines);
+  }
+  for (guint i = 0; i < 12 * g->n_view_matrices; i++)
+    matrices += (1 + i % 7) * g->view_matrices[i];
+  g_autofree char *facts = g_strdup_printf (
+      "%s, %u × %u, %u views, %u flats, %u darks, from %.5f to %.5f; %d, pixel %.6f × "
+      "%.6f, at %.5f and %.5f, off %.5f %.5f %.5f, tilted %.6f %.6f %.6f, voxel %.5f of "
+      "%u × %u × %u, %u matrices %.4f; centre %.4f, white %.1f, %.4f keV, %.4f mm, "
+      "logged %d, half %d, by rows %d",
+      f->format, f->n_columns, f->n_rows, f->n_views, f->n_flats, f->n_darks, f->angles_rad[0],
+      f->angles_rad[f->n_views - 1], g->beam, g->pixel_width_mm, g->pixel_height_mm,
+      g->source_axis_mm, g->source_detector_mm, g->detector_offset_u_px, g->detector_offset_v_px,
+      g->axis_offset_mm, g->detector_tilt_rad[0], g->detector_tilt_rad[1], g->detector_tilt_rad[2],
+      g->voxel_mm, g->volume_size[0], g->volume_size[1], g->volume_size[2], g->n_view_matrices,
+      matrices, f->centre_px, f->white_level, f->energy_kev, f->propagation_mm,
+      f->transmission_logged, f->half_acquisition, f->sinogram_order);
+  g_strv_builder_add (lines, facts);
+  for (guint i = 0; f->notes && f->notes[i]; i++) {
+    g_autofree char *note = td_message_text (f->notes[i], NULL);
+    g_strv_builder_add (lines, note);
+  }
+  return g_strv_builder_end (lines);
+}
+
+/* Those of the lines that are not @usual (nullable). */
+static inline void
+td_test_pin_opened (const char *what, char *const *lines, char *const *usual)
+{
+  gboolean same = TRUE;
+
+  for (guint i = 0; lines[i]; i++)
+    if (!usual || !g_strv_contains ((const char *const *) usual, lines[i])) {
+      td_test_pin ("%s: %s", what, lines[i]);
+      same = FALSE;
+    }
+  if (same)
+    td_test_pin ("%s: no more than else", what);
+}

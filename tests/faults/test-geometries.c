@@ -10,7 +10,7 @@
 #include "dataset/geometry-json.h"
 #include "dataset/message.h"
 #include "dataset/tiff-save.h"
-#include "tests/common/pins.h"
+#include "tests/common/pin-scan.h"
 #include "tests/unit/test-folder.h"
 
 #define COLUMNS 20u
@@ -193,42 +193,21 @@ count_opened (const TdScanFacts *f)
   count_end ("a scan");
 }
 
-static void
-pin_opened (const TdScanFacts *f)
-{
-  const TdGeometry *g = &f->geometry;
-  g_autofree char *notes = td_messages_join (f->notes, " ", NULL);
-  double matrices = 0;
-
-  for (guint i = 0; i < 12 * g->n_view_matrices; i++)
-    matrices += (1 + i % 7) * g->view_matrices[i];
-  td_test_pin ("%s: %u × %u, %u views, %u flats, %u darks, from %.5f to %.5f; %d, pixel %.5f × "
-               "%.5f, at %.5f and %.5f, off %.5f %.5f %.5f, tilted %.6f %.6f %.6f, voxel %.5f of "
-               "%u × %u × %u, %u matrices %.4f; centre %.4f, white %.1f; %s",
-               f->format, f->n_columns, f->n_rows, f->n_views, f->n_flats, f->n_darks,
-               f->angles_rad[0], f->angles_rad[f->n_views - 1], g->beam, g->pixel_width_mm,
-               g->pixel_height_mm, g->source_axis_mm, g->source_detector_mm,
-               g->detector_offset_u_px, g->detector_offset_v_px, g->axis_offset_mm,
-               g->detector_tilt_rad[0], g->detector_tilt_rad[1], g->detector_tilt_rad[2],
-               g->voxel_mm, g->volume_size[0], g->volume_size[1], g->volume_size[2],
-               g->n_view_matrices, matrices, f->centre_px, f->white_level, notes);
-}
-
 static TdScan *
 open_any (const char *path, const TdScanOptions *options, GError **error)
 {
   TdScan *scan = td_scan_open (path, options, NULL, error);
 
-  if (scan && counted)
+  if (!counted) {
+    g_auto (GStrv) lines = td_test_opened_lines (scan, error ? *error : NULL);
+    td_test_pin_opened ("opened", lines, NULL);
+  } else if (scan)
     count_opened (td_scan_facts (scan));
-  else if (scan)
-    pin_opened (td_scan_facts (scan));
-  else if (counted) {
+  else {
     g_autofree char *packed = td_error_pack (*error);
     g_autoptr (TdMessage) message = td_message_unpack (packed);
     count_end (td_message_id (message));
-  } else
-    td_test_pin ("%s", (*error)->message);
+  }
   return scan;
 }
 

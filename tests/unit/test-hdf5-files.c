@@ -1586,6 +1586,214 @@ test_k11_missing (gconstpointer data)
   g_assert_error (error, TD_ERROR, TD_ERROR_NOT_FOUND);
 }
 
+/* ── Each thing of a file is lost, and each number is another ── */
+
+typedef struct {
+  const char *path;
+  double value;
+  const char *units;
+} Number;
+
+static void
+add_numbers (hid_t file, const Number *numbers, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    add_number (file, numbers[i].path, numbers[i].value, numbers[i].units);
+}
+
+static void
+make_rich_nxtomo (hid_t file)
+{
+  static const Number numbers[] = {
+    { "entry/instrument/detector/x_pixel_size", 0.01, "mm" },
+    { "entry/instrument/detector/y_pixel_size", 20, "um" },
+    { "entry/instrument/detector/distance", 0.5, "m" },
+    { "entry/instrument/detector/estimated_cor_from_motor", 6, NULL },
+    { "entry/instrument/detector/x_rotation_axis_pixel_position", 0.75, NULL },
+    { "entry/instrument/source/distance", -3, "m" },
+    { "entry/instrument/beam/incident_energy", 20000, "eV" },
+    { "entry/sample/x_pixel_size", 0.011, "mm" },
+    { "entry/sample/propagation_distance", 12, "cm" },
+  };
+  double counted[VIEWS + 4], shifts[VIEWS + 4];
+
+  add_nxtomo (file, "entry", "deg", 1);
+  add_numbers (file, numbers, G_N_ELEMENTS (numbers));
+  g_auto (TdH5Id) entry = td_h5_find (file, "/entry", NULL);
+  g_auto (TdH5Id) detector = td_h5_find (file, "/entry/instrument/detector", NULL);
+  g_auto (TdH5Id) sample = td_h5_find (file, "/entry/sample", NULL);
+  g_auto (TdH5Id) control = add_group (entry, "control");
+  for (guint i = 0; i < VIEWS + 4; i++) {
+    counted[i] = 100 + i;
+    shifts[i] = i > 6 ? 0.001 : 0;
+  }
+  g_assert_true (td_h5_add_string (detector, "field_of_view", "Half")
+                 && td_h5_add_string (entry, "title", "a bone")
+                 && td_h5_add_doubles (detector, "count_time", counted, VIEWS + 4, "s")
+                 && td_h5_add_doubles (sample, "x_translation", shifts, VIEWS + 4, "m")
+                 && td_h5_add_doubles (control, "data", counted, VIEWS + 4, NULL));
+}
+
+static void
+make_rich_dxchange (hid_t file)
+{
+  static const Number numbers[] = {
+    { "measurement/instrument/detector/pixel_size_x", 4, "um" },
+    { "measurement/instrument/detector/pixel_size_y", 5, "um" },
+    { "measurement/instrument/detector/binning_x", 2, NULL },
+    { "measurement/instrument/detector/exposure_time", 0.1, NULL },
+    { "measurement/instrument/detector/exposure_time_flat", 0.2, NULL },
+    { "measurement/instrument/detector_motor_stack/setup/camera_distance", 50, "mm" },
+    { "measurement/instrument/detection_system/objective/magnification", 2, NULL },
+    { "measurement/instrument/detection_system/objective/resolution", 1.5, "um" },
+    { "measurement/instrument/monochromator/energy", 25, "keV" },
+    { "process/acquisition/rotation/rotation_start", 5, NULL },
+    { "process/acquisition/rotation/rotation_step", 0.25, NULL },
+  };
+  double angles[VIEWS];
+
+  for (guint i = 0; i < VIEWS; i++)
+    angles[i] = 20 * i;
+  add_numbers (file, numbers, G_N_ELEMENTS (numbers));
+  g_auto (TdH5Id) exchange = add_group (file, "exchange");
+  add_frames (exchange, "data", 10, VIEWS, FALSE, 0);
+  add_frames (exchange, "data_white", 30, 2, FALSE, 0);
+  add_frames (exchange, "data_dark", 40, 1, FALSE, 0);
+  g_assert_true (td_h5_add_doubles (exchange, "theta", angles, VIEWS, NULL));
+}
+
+static void
+make_cil (hid_t file)
+{
+  static const double right[] = { 1, 0, 0 }, up[] = { 0, 0, 1 }, source[] = { 0, -100, 0 },
+                      detector_at[] = { 2, 300, 1 }, axis_at[] = { 1, 5, 0 };
+  double angles[VIEWS];
+
+  for (guint view = 0; view < VIEWS; view++)
+    angles[view] = 10 + 20 * view;
+  g_auto (TdH5Id) entry = add_group (file, "entry"), data = add_group (entry, "data"),
+                  config = add_group (entry, "config"), detector = add_group (config, "detector"),
+                  beam = add_group (config, "source"), axis = add_group (config, "rotation_axis");
+  add_frames (data, "data", 10, VIEWS, FALSE, 0);
+  g_auto (TdH5Id) frames = H5Dopen2 (data, "data", H5P_DEFAULT);
+  set_half (frames, "pixel_size_h");
+  g_assert_true (td_h5_set_string (frames, "geometry", "cone")
+                 && td_h5_set_string (frames, "panel_origin", "top-left")
+                 && td_h5_set_string (frames, "dim0", "angle")
+                 && td_h5_set_string (frames, "dim2", "horizontal")
+                 && td_h5_add_doubles (detector, "position", detector_at, 3, NULL)
+                 && td_h5_add_doubles (detector, "direction_x", right, 3, NULL)
+                 && td_h5_add_doubles (detector, "direction_y", up, 3, NULL)
+                 && td_h5_add_doubles (beam, "position", source, 3, NULL)
+                 && td_h5_add_doubles (axis, "position", axis_at, 3, NULL)
+                 && td_h5_add_doubles (axis, "direction", up, 3, NULL)
+                 && td_h5_add_doubles (config, "angles", angles, VIEWS, "degree"));
+}
+
+/* "group/set" of all that is below, and "group/set@attribute". */
+static void
+list_all (hid_t object, const char *path, GPtrArray *all)
+{
+  char name[100];
+
+  for (hsize_t i = 0; H5Aget_name_by_idx (object, ".", H5_INDEX_NAME, H5_ITER_INC, i, name,
+                                          sizeof name, H5P_DEFAULT)
+                      > 0;
+       i++)
+    g_ptr_array_add (all, g_strdup_printf ("%s@%s", path, name));
+  for (hsize_t i = 0; H5Iget_type (object) != H5I_DATASET
+                      && H5Lget_name_by_idx (object, ".", H5_INDEX_NAME, H5_ITER_INC, i, name,
+                                             sizeof name, H5P_DEFAULT)
+                             > 0;
+       i++) {
+    g_autofree char *below = g_strdup_printf ("%s%s%s", path, *path ? "/" : "", name);
+    g_auto (TdH5Id) child = H5Oopen (object, name, H5P_DEFAULT);
+    g_ptr_array_add (all, g_strdup (below));
+    list_all (child, below, all);
+  }
+}
+
+/* FALSE: what is at the path is no number, or many. */
+static gboolean
+scale_numbers (hid_t file, const char *path, double factor)
+{
+  double values[3];
+  g_auto (TdH5Id) set = H5Oopen (file, path, H5P_DEFAULT);
+  g_auto (TdH5Id) type = H5Iget_type (set) == H5I_DATASET ? H5Dget_type (set) : -1;
+  g_auto (TdH5Id) space = type < 0 ? -1 : H5Dget_space (set);
+
+  if (type < 0 || H5Tget_class (type) != H5T_FLOAT || H5Sget_simple_extent_npoints (space) > 3)
+    return FALSE;
+  H5Dread (set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+  for (gssize i = 0; i < H5Sget_simple_extent_npoints (space); i++)
+    values[i] *= factor;
+  return H5Dwrite (set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0;
+}
+
+/* @factor: of the numbers at @path; NAN: it is lost. */
+static void
+pin_changed (const char *file_path, GBytes *sound, const char *path, double factor,
+             char *const *usual)
+{
+  g_autofree char *what = NULL;
+  const char *attribute = strchr (path, '@');
+  g_autoptr (GError) error = NULL;
+
+  g_remove (file_path);
+  g_assert_true (g_file_set_contents_full (file_path, g_bytes_get_data (sound, NULL),
+                                           (gssize) g_bytes_get_size (sound),
+                                           G_FILE_SET_CONTENTS_NONE, 0600, NULL));
+  {
+    TD_H5_GUARD;
+    g_auto (TdH5Id) file = H5Fopen (file_path, H5F_ACC_RDWR, H5P_DEFAULT);
+    if (attribute) {
+      g_autofree char *owner = g_strndup (path, attribute - path);
+      g_assert_cmpint (H5Adelete_by_name (file, *owner ? owner : ".", attribute + 1, H5P_DEFAULT),
+                       >=, 0);
+    } else if (isnan (factor))
+      g_assert_cmpint (H5Ldelete (file, path, H5P_DEFAULT), >=, 0);
+    else if (!scale_numbers (file, path, factor))
+      return;
+  }
+  what = isnan (factor) ? g_strdup_printf ("without %s", path)
+                        : g_strdup_printf ("%g of %s", factor, path);
+  g_autoptr (TdScan) scan = td_scan_open (file_path, NULL, NULL, &error);
+  g_auto (GStrv) lines = td_test_opened_lines (scan, error);
+  td_test_pin_opened (what, lines, usual);
+}
+
+static void
+test_changed (gconstpointer data)
+{
+  void (*const make) (hid_t file) = (void (*) (hid_t)) (guintptr) data;
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.h5"), *bytes = NULL;
+  g_autoptr (GPtrArray) all = g_ptr_array_new_with_free_func (g_free);
+  const hid_t made = td_h5_create_sized (path, 0);
+  g_autoptr (GError) error = NULL;
+  gsize size;
+
+  {
+    TD_H5_GUARD;
+    make (made);
+    list_all (made, "", all);
+  }
+  g_assert_true (td_h5_finish (made));
+  g_assert_true (g_file_get_contents (path, &bytes, &size, NULL));
+  g_autoptr (GBytes) sound = g_bytes_new_take (g_steal_pointer (&bytes), size);
+  g_autoptr (TdScan) scan = td_scan_open (path, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_auto (GStrv) usual = td_test_opened_lines (scan, NULL);
+  td_test_pin_opened ("sound", usual, NULL);
+  g_clear_pointer (&scan, td_scan_unref);
+  for (guint i = 0; i < all->len; i++) {
+    const gboolean attribute = strchr (all->pdata[i], '@') != NULL;
+    pin_changed (path, sound, all->pdata[i], NAN, usual);
+    for (guint k = 0; !attribute && k < 2; k++)
+      pin_changed (path, sound, all->pdata[i], 1.5 * k, usual);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -1630,5 +1838,10 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/k11", test_k11);
   g_test_add_data_func ("/hdf5/k11-missing/frames", GUINT_TO_POINTER (1), test_k11_missing);
   g_test_add_data_func ("/hdf5/k11-missing/angles", GUINT_TO_POINTER (2), test_k11_missing);
+  g_test_add_data_func ("/hdf5/changed/nxtomo", (gconstpointer) (guintptr) make_rich_nxtomo,
+                        test_changed);
+  g_test_add_data_func ("/hdf5/changed/dxchange", (gconstpointer) (guintptr) make_rich_dxchange,
+                        test_changed);
+  g_test_add_data_func ("/hdf5/changed/cil", (gconstpointer) (guintptr) make_cil, test_changed);
   return g_test_run ();
 }

@@ -361,6 +361,43 @@ test_unpack_bytes (void)
   g_assert_cmpuint (td_storage_scratch_bytes (30 << 20), <=, 128 << 20);
 }
 
+/* Just either side of what is unpacked here: as many filters, and as large a chunk. */
+static void
+test_limits (void)
+{
+  static const Kind filters[]
+      = { { "", CHUNKED, "dsdd", { 3, 8, 31 } }, { "", CHUNKED, "dsddd", { 3, 8, 31 } } };
+  const hsize_t shape[3] = { 8, 4096, 4097 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (filters); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autoptr (GRand) random = g_rand_new_with_seed (7);
+    g_autoptr (GError) error = NULL;
+    const hid_t set = make_set (folder, &filters[i], "u16le");
+    g_autoptr (TdH5Storage) storage = td_h5_storage_new (set);
+
+    g_assert_cmpint (storage == NULL, ==, i);
+    g_autoptr (TdH5Frames) frames = td_h5_frames_new (set, "the set", 0, &error);
+    g_assert_no_error (error);
+    check_ranges (frames, FALSE, random);
+  }
+  for (guint more = 0; more < 2; more++) { /* than 256 MiB; nothing is written */
+    const hsize_t chunk[3] = { 8, 4096, 4096 + more };
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "set.h5");
+    TD_H5_GUARD;
+    g_auto (TdH5Id) file = H5Fcreate (path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    g_auto (TdH5Id) properties = H5Pcreate (H5P_DATASET_CREATE);
+    g_auto (TdH5Id) space = H5Screate_simple (3, shape, NULL);
+
+    H5Pset_chunk (properties, 3, chunk);
+    g_auto (TdH5Id) set
+        = H5Dcreate2 (file, "data", H5T_STD_U16LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    g_autoptr (TdH5Storage) storage = td_h5_storage_new (set);
+    g_assert_cmpint (storage == NULL, ==, more);
+  }
+}
+
 static void
 test_cancelled (void)
 {
@@ -391,6 +428,7 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5-storage/missing-filter", test_missing_filter);
   g_test_add_data_func ("/hdf5-storage/damaged-chunk", GUINT_TO_POINTER (0), test_damaged);
   g_test_add_data_func ("/hdf5-storage/cut-short", GUINT_TO_POINTER (1), test_damaged);
+  g_test_add_func ("/hdf5-storage/limits", test_limits);
   g_test_add_func ("/hdf5-storage/cancelled", test_cancelled);
   g_test_add_func ("/hdf5-storage/unpack-bytes", test_unpack_bytes);
   return g_test_run ();

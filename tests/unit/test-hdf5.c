@@ -416,6 +416,41 @@ test_nxtomo_wrong (void)
   }
 }
 
+/* An angle that is no number is refused wherever it stands; one of a flat is not asked for. */
+static void
+test_no_angle (void)
+{
+  static const struct {
+    hsize_t frame;
+    const char *says; /* NULL: it is a scan */
+  } cases[] = { { 1, NULL }, { 2, "view 0 is" }, { 7, "view 3 is" }, { VIEWS + 3, "view 8 is" } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.nxs");
+    const hid_t file = td_h5_create_sized (path, 0);
+    const double none = NAN;
+    g_autoptr (GError) error = NULL;
+
+    add_nxtomo (file, "entry", NULL, 1);
+    {
+      TD_H5_GUARD;
+      g_auto (TdH5Id) angles = td_h5_find (file, "/entry/sample/rotation_angle", NULL);
+      g_auto (TdH5Id) place = H5Dget_space (angles);
+      const hsize_t one = 1;
+      g_auto (TdH5Id) value = H5Screate_simple (1, &one, NULL);
+      H5Sselect_elements (place, H5S_SELECT_SET, 1, &cases[i].frame);
+      g_assert_cmpint (H5Dwrite (angles, H5T_NATIVE_DOUBLE, value, place, H5P_DEFAULT, &none), >=,
+                       0);
+    }
+    g_assert_true (td_h5_finish (file));
+    g_autoptr (TdScan) scan = td_scan_open (path, NULL, NULL, &error);
+    g_assert_cmpint (scan == NULL, ==, cases[i].says != NULL);
+    if (cases[i].says)
+      test_assert_sentence (error, cases[i].says);
+  }
+}
+
 /* What 3 of each unit is, in millimetres, keV and radians; 0: it is none of those. */
 static void
 test_units (void)
@@ -1068,6 +1103,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/hdf5/nxtomo/degrees", "degree", test_nxtomo);
   g_test_add_data_func ("/hdf5/nxtomo/radians", "rad", test_nxtomo);
   g_test_add_data_func ("/hdf5/nxtomo/no-unit", NULL, test_nxtomo);
+  g_test_add_func ("/hdf5/no-angle", test_no_angle);
   g_test_add_func ("/hdf5/names", test_names);
   g_test_add_func ("/hdf5/nxtomo/few-reads", test_few_reads);
   g_test_add_func ("/hdf5/nxtomo/esrf", test_esrf);

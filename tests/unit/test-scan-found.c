@@ -98,6 +98,14 @@ static const Found found[] = {
     { 1, 2 },
     { 3 },
     { 4 } },
+  { "of-the-first-scan",
+    { "A/t_0.tif", "A/t_1.tif", "A_flats/f_0.tif", "B/t_0.tif", "B/t_1.tif" },
+    "B",
+    { 4, 5 } },
+  { "of-the-last-scan",
+    { "B/t_0.tif", "B/t_1.tif", "Z/t_0.tif", "Z/t_1.tif", "Z_flats/f_0.tif" },
+    "B",
+    { 1, 2 } },
   { "words", { "left.tif", "right.tif" }, "", { 1, 2 } },
 };
 
