@@ -939,7 +939,13 @@ worker_provenance (Worker *worker)
   g_autofree char *text = td_job_provenance_json (job);
   g_autoptr (JsonNode) root = td_json_parse (text);
   JsonObject *all = json_node_get_object (root), *cluster = json_object_new ();
+  JsonObject *recipe = json_object_get_object_member (all, "recipe");
+  const TdRecipe *asked = &worker->job.recipe;
 
+  /* What this rank may take is nothing that a person asked for. */
+  json_object_set_int_member (recipe, "memory_limit_bytes", (gint64) asked->memory_limit_bytes);
+  json_object_set_int_member (recipe, "device_memory_limit_bytes",
+                              (gint64) asked->device_memory_limit_bytes);
   json_object_set_string_member (cluster, "id", worker->job.id);
   json_object_set_int_member (cluster, "ranks", worker->size);
   json_object_set_int_member (cluster, "rows", worker->grid.rows);

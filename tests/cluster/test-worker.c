@@ -451,6 +451,43 @@ assert_told (const Work *work, const Case *test)
   g_assert_cmpuint (slices, ==, td_json_count (start, "slices"));
 }
 
+static JsonNode *
+read_provenance (const char *path)
+{
+  g_autoptr (GError) error = NULL;
+  TdVolume *volume = td_volume_open (path, &error);
+
+  g_assert_no_error (error);
+  JsonNode *root = td_json_parse (td_volume_facts (volume)->provenance_json);
+  td_volume_free (volume);
+  g_assert_nonnull (root);
+  return root;
+}
+
+/* The volume says of itself what that of a single process says, and how it was shared. */
+static void
+assert_provenance (const Work *work, const char *single, const Case *test)
+{
+  static const char *const same[]
+      = { "program", "version", "scan", "recipe", "units", "centre_px" };
+  g_autoptr (JsonNode) shared = read_provenance (work->output), alone = read_provenance (single);
+  g_autofree char *id = g_path_get_basename (work->folder);
+
+  for (guint i = 0; i < G_N_ELEMENTS (same); i++) {
+    JsonNode *one = td_json_at (shared, same[i]), *other = td_json_at (alone, same[i]);
+    g_autofree char *text = one ? td_json_text (one, FALSE) : NULL;
+    g_autofree char *wanted = other ? td_json_text (other, FALSE) : NULL;
+    g_assert_cmpstr (text, ==, wanted);
+  }
+  g_assert_cmpstr (td_json_string (shared, "cluster/id"), ==, id);
+  g_assert_cmpstr (td_json_string (shared, "cluster/mode"), ==, td_cluster_mode_name (test->mode));
+  g_assert_cmpuint (td_json_count (shared, "cluster/ranks"), ==, test->ranks);
+  g_assert_cmpuint (td_json_count (shared, "cluster/rows"), ==, test->rows);
+  g_assert_cmpuint (td_json_count (shared, "cluster/columns"), ==, test->columns);
+  g_assert_cmpfloat (td_json_number (shared, "seconds"), >, 0);
+  g_assert_cmpfloat (td_json_number (shared, "seconds"), <=, work->taken);
+}
+
 static void
 check_case (const Case *test)
 {
@@ -468,6 +505,7 @@ check_case (const Case *test)
   work_assert_done (&work);
   assert_same (work.output, single, test->ordered || test->columns == 1);
   assert_told (&work, test);
+  assert_provenance (&work, single, test);
   /* Ranks of a computer share its memory. */
   g_autoptr (JsonNode) rank = work_event (&work, "rank");
   g_assert_cmpfloat (td_json_number (rank, "memory_there") * test->ranks, <=,
