@@ -44,6 +44,47 @@ test_choice (void)
   }
 }
 
+/* What is asked for, in the limits, with nobody idle who could have work; else it is refused. */
+static void
+check_choice (guint ranks, const TdClusterWish *wish, const TdGridLimits *limits)
+{
+  const guint most = limits->one_column ? 1 : limits->n_views / 2 / MAX (limits->parts, 1);
+  const guint rows = wish->rows, columns = wish->columns;
+  const gboolean possible = rows <= limits->n_slices && columns <= MAX (most, 1)
+                            && (guint64) MAX (rows, 1) * MAX (columns, 1) <= ranks;
+  g_autoptr (GError) error = NULL;
+  TdGrid grid;
+
+  g_assert_cmpint (td_grid_choose (ranks, wish, limits, &grid, &error), ==, possible);
+  if (!possible)
+    return;
+  g_assert_cmpuint (grid.ranks, ==, ranks);
+  g_assert_cmpuint (grid.rows * grid.columns, <=, ranks);
+  g_assert_true (rows ? grid.rows == rows : grid.rows >= 1 && grid.rows <= limits->n_slices);
+  g_assert_true (columns ? grid.columns == columns
+                         : grid.columns >= 1 && grid.columns <= MAX (most, 1));
+  if (!columns)
+    g_assert_true (grid.columns == MAX (most, 1) || grid.rows * (grid.columns + 1) > ranks);
+  if (!rows && !(limits->least_rows && !columns && !limits->one_column))
+    g_assert_true (grid.rows == limits->n_slices || (grid.rows + 1) * grid.columns > ranks
+                   || (!columns && !limits->one_column)); /* rows that divide the ranks */
+}
+
+static void
+test_choices (void)
+{
+  for (guint i = 0; i < 20000; i++) {
+    const TdClusterWish wish = { .rows = (guint) g_test_rand_int_range (0, 4),
+                                 .columns = (guint) g_test_rand_int_range (0, 4) };
+    const TdGridLimits limits = { .n_slices = (guint) g_test_rand_int_range (1, 6),
+                                  .n_views = (guint) g_test_rand_int_range (1, 14),
+                                  .least_rows = (guint) g_test_rand_int_range (0, 4),
+                                  .one_column = g_test_rand_int_range (0, 3) ? NULL : "no",
+                                  .parts = (guint) g_test_rand_int_range (0, 4) };
+    check_choice ((guint) g_test_rand_int_range (1, 9), &wish, &limits);
+  }
+}
+
 /* Groups with views of each quarter of the turn are fewer, and a refusal tells the scan's views. */
 static void
 test_limits_of_parts (void)
@@ -342,6 +383,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/grid/choices", test_choices);
   g_test_add_func ("/grid/choice", test_choice);
   g_test_add_func ("/grid/limits-of-parts", test_limits_of_parts);
   g_test_add_func ("/grid/least-rows", test_least_rows);

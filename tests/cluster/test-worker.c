@@ -451,6 +451,36 @@ assert_told (const Work *work, const Case *test)
   g_assert_cmpuint (slices, ==, td_json_count (start, "slices"));
 }
 
+/* What is told to be on the disk is of the slices that one row of ranks was told to have. */
+static void
+assert_parts (const Work *work)
+{
+  g_autofree char *path = g_build_filename (work->folder, "events.jsonl", NULL);
+  g_autofree char *events = NULL;
+  g_autoptr (GPtrArray) ranks = g_ptr_array_new_with_free_func ((GDestroyNotify) json_node_unref);
+
+  g_assert_true (g_file_get_contents (path, &events, NULL, NULL));
+  g_auto (GStrv) lines = g_strsplit (events, "\n", -1);
+  for (guint i = 0; lines[i]; i++) {
+    g_autoptr (JsonNode) root = td_json_parse (lines[i]);
+    const char *name = root ? td_json_string (root, "event") : NULL;
+    const guint first = root ? td_json_count (root, "first") : 0;
+    gboolean found = FALSE;
+
+    if (g_strcmp0 (name, "rank") == 0)
+      g_ptr_array_add (ranks, g_steal_pointer (&root));
+    if (g_strcmp0 (name, "part") != 0)
+      continue;
+    for (guint k = 0; k < ranks->len; k++) {
+      const guint begin = td_json_count (ranks->pdata[k], "first");
+      found |= first >= begin
+               && first + td_json_count (root, "count")
+                      <= begin + td_json_count (ranks->pdata[k], "count");
+    }
+    g_assert_true (found);
+  }
+}
+
 static JsonNode *
 read_provenance (const char *path)
 {
@@ -505,6 +535,7 @@ check_case (const Case *test)
   work_assert_done (&work);
   assert_same (work.output, single, test->ordered || test->columns == 1);
   assert_told (&work, test);
+  assert_parts (&work);
   assert_provenance (&work, single, test);
   /* Ranks of a computer share its memory. */
   g_autoptr (JsonNode) rank = work_event (&work, "rank");
