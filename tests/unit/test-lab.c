@@ -26,6 +26,33 @@
 
 static TdEngine *engine;
 
+static char *
+messages_of (const TdLabResult *result)
+{
+  g_autofree char *reference
+      = result->no_reference ? td_message_text (result->no_reference, NULL) : g_strdup ("");
+  g_autofree char *measure
+      = result->no_measure ? td_message_text (result->no_measure, NULL) : g_strdup ("");
+
+  return g_strconcat (reference, "; ", measure, NULL);
+}
+
+/* A copy says the same when what it was made from has gone. (transfer full) */
+static TdLabResult *
+copy_alone (const TdLab *lab, TdLabResult *result)
+{
+  g_autofree char *csv = td_lab_csv (lab, result), *said = messages_of (result);
+  TdLabResult *once = td_lab_result_copy (result);
+
+  td_lab_result_free (result);
+  TdLabResult *copy = td_lab_result_copy (once);
+  td_lab_result_free (once);
+  g_autofree char *again = td_lab_csv (lab, copy), *said_again = messages_of (copy);
+  g_assert_cmpstr (again, ==, csv);
+  g_assert_cmpstr (said_again, ==, said);
+  return copy;
+}
+
 /* ── The reference ── */
 
 typedef struct {
@@ -705,6 +732,7 @@ test_run (void)
   td_test_pin ("%u steps, %g", shown, shown_last);
   g_assert_cmpuint (shown, >, 10);
   g_assert_cmpfloat (shown_last, ==, 1);
+  result = copy_alone (lab, g_steal_pointer (&result));
   g_assert_nonnull (result->reference);
   g_assert_cmpint (result->against, ==, -1);
   g_assert_cmpfloat (result->noise, >, 0);
@@ -907,6 +935,7 @@ test_rows_once (void)
       = td_lab_run (lab, engine, scan, lose_disk, &failing, NULL, &error);
   g_assert_no_error (error);
   td_test_pin ("%d", failing.failed);
+  result = copy_alone (lab, g_steal_pointer (&result));
   g_assert_nonnull (result->no_reference);
   g_assert_nonnull (result->no_measure);
   /* Each picture is timed once more, too. */

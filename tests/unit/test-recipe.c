@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compute/cone/cone-family.h"
+#include "compute/engine/cone-scan.h"
 #include "compute/parallel/backproject.h"
 #include "compute/prepare/prepare.h"
 #include "compute/recipe/field.h"
@@ -790,6 +791,54 @@ test_impossible (void)
   }
 }
 
+/* A detector row's slice lies as far down among the slices as the row among those that are left. */
+static void
+test_slices (void)
+{
+  static const char *const crops[] = { NULL, "4,10,50,22" };
+  double angle = 0;
+  TdScanFacts facts = { .n_columns = 64,
+                        .n_rows = 40,
+                        .n_views = 1,
+                        .angles_rad = &angle,
+                        .centre_px = NAN,
+                        .geometry = { .pixel_width_mm = 1,
+                                      .pixel_height_mm = 1,
+                                      .source_axis_mm = 100,
+                                      .source_detector_mm = 200 } };
+
+  static const char *const kinds[] = { "parallel", "cone", "on its side", "with a volume" };
+
+  for (guint i = 0; i < 16; i++) {
+    const gboolean cone = i & 3;
+    const char *crop = crops[i >> 2 & 1];
+    const guint first = crop ? 10 : 0, rows = crop ? 22 : 40;
+    TdRecipe recipe;
+
+    facts.geometry.beam = cone ? TD_BEAM_CONE : TD_BEAM_PARALLEL;
+    facts.geometry.detector_tilt_rad[2] = (i & 3) == 2 ? G_PI_2 : 0;
+    facts.geometry.voxel_mm = (i & 3) == 3 ? 0.5 : 0;
+    for (guint k = 0; k < 3; k++)
+      facts.geometry.volume_size[k] = (i & 3) == 3 ? 31 + k : 0;
+    td_recipe_init (&recipe);
+    recipe.bin[0] = recipe.bin[1] = 0; /* none is one */
+    g_assert_true (!crop || td_recipe_set (&recipe, "crop", crop, NULL));
+    g_assert_true (i < 8 || td_recipe_set (&recipe, "bin", "2,3", NULL));
+    const guint n = td_recipe_slices (&recipe, &facts);
+    td_test_pin ("%s, crop %s, bin %u: %u slices", kinds[i & 3], crop ? crop : "none", i >> 3, n);
+    g_assert_true (cone || n == 40);
+    g_assert_true (!cone || crop || i >> 3 || n == td_cone_scan_slices (&facts));
+    for (guint row = 0; row < 40; row++) {
+      const double down = (row + 0.5 - first) / rows * n;
+      g_assert_cmpuint (td_recipe_slice_at (&recipe, &facts, row), ==,
+                        !cone       ? row
+                        : down < 0  ? 0
+                        : down >= n ? n - 1
+                                    : (guint) down);
+    }
+  }
+}
+
 /* Angles that no scan has are refused by their view and in degrees. */
 static void
 test_absurd_angles (void)
@@ -823,6 +872,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/recipe/slices", test_slices);
   g_test_add_func ("/recipe/absurd-angles", test_absurd_angles);
   g_test_add_func ("/recipe/presets", test_presets);
   g_test_add_func ("/recipe/expects", test_expects);
