@@ -92,7 +92,8 @@ typedef struct {
   gboolean cpu_shaped;
 } Fixture;
 
-/* CPUs of OpenCL take the GPUs' kernels too, so that these are tested where there is no GPU. */
+/* "test-rays gpu": CPUs of OpenCL take the GPUs' kernels too, so that these are tested where there
+   is no GPU. */
 static gboolean as_gpu;
 
 static void
@@ -250,22 +251,21 @@ also_as_gpu (gconstpointer id)
   return device->info.cpu_shaped && !device->info.host_pointers;
 }
 
-static void
-test_gpu_reference (gconstpointer id)
+static gboolean
+skip_gpu (gconstpointer id)
 {
-  if (!also_as_gpu (id)) {
-    g_test_skip ("the device's own kernels are tested by /reference");
-    return;
-  }
-  as_gpu = TRUE;
-  for (guint i = 0; i < G_N_ELEMENTS (setups); i++)
-    check_setup (id, &setups[i]);
-  as_gpu = FALSE;
+  const gboolean skip = as_gpu && !also_as_gpu (id);
+
+  if (skip)
+    g_test_skip ("the device's own kernels are tested without \"gpu\"");
+  return skip;
 }
 
 static void
 test_reference (gconstpointer id)
 {
+  if (skip_gpu (id))
+    return;
   for (guint i = 0; i < G_N_ELEMENTS (setups); i++)
     check_setup (id, &setups[i]);
 }
@@ -381,14 +381,12 @@ check_kept (gconstpointer id, const Setup *setup)
 static void
 test_kept (gconstpointer id)
 {
-  for (gint gpu = 0; gpu <= also_as_gpu (id); gpu++) {
-    as_gpu = gpu;
-    check_kept (id, &setups[0]);
-    check_kept (id, &setups[2]);
-    check_kept (id, &setups[5]); /* its items hold fewer voxels where views are few */
-    check_kept (id, &setups[6]);
-  }
-  as_gpu = FALSE;
+  if (skip_gpu (id))
+    return;
+  check_kept (id, &setups[0]);
+  check_kept (id, &setups[2]);
+  check_kept (id, &setups[5]); /* its items hold fewer voxels where views are few */
+  check_kept (id, &setups[6]);
 }
 
 static void
@@ -658,12 +656,16 @@ int
 main (int argc, char **argv)
 {
   const TdDeviceTest tests[] = {
-    { "reference", test_reference }, { "gpu-reference", test_gpu_reference },
-    { "kept-weights", test_kept },   { "places", test_places },
+    { "reference", test_reference }, { "kept-weights", test_kept }, { "places", test_places },
     { "norms", test_norms },         { "phantom", test_phantom },
   };
 
   g_test_init (&argc, &argv, NULL);
+  as_gpu = argc > 1 && strcmp (argv[1], "gpu") == 0;
+  if (as_gpu) {
+    td_test_each_device ("rays-gpu", tests, 2);
+    return g_test_run ();
+  }
   g_test_add_func ("/rays/refused", test_refused);
   g_test_add_func ("/rays/store", test_store);
   g_test_add_func ("/rays/axes", test_axes);
