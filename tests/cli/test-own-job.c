@@ -463,6 +463,7 @@ test_some_fail (void)
     desk_run (&desk, &run);
     g_assert_cmpint (run.status, ==, 1);
     g_assert_nonnull (strstr (run.error, words[i]));
+    g_autoptr (JsonNode) start = desk_told_last (&desk, "start", 1);
     g_autoptr (TdBatchRow) first = row_told (&desk, 0), second = row_told (&desk, 1);
     g_assert_cmpint (first->state, ==, TD_BATCH_FAILED);
     g_assert_nonnull (strstr (first->why, "none.nxs"));

@@ -159,6 +159,12 @@ test_parts (void)
   g_autoptr (GError) error = NULL;
   g_autoptr (TdParts) parts = td_parts_new (folder->path, &of);
 
+  {
+    g_autoptr (TdParts) whole = td_parts_new (folder->path, &of);
+    static const TdGridShare last[] = { { 28, 2 } };
+    td_parts_note (whole, 28, 5); /* more than there are */
+    assert_ranges (td_parts_list (whole, TRUE), 1, last);
+  }
   g_assert_false (td_parts_resume (parts));
   td_parts_note (parts, 0, 5);
   td_parts_note (parts, 12, 3);
@@ -169,6 +175,8 @@ test_parts (void)
 
   g_autoptr (TdParts) again = td_parts_new (folder->path, &of);
   g_assert_true (td_parts_resume (again));
+  td_parts_note (again, 30, 1); /* beyond the last, which stays so */
+  td_parts_note (again, G_MAXUINT, 1);
   assert_ranges (td_parts_list (again, TRUE), 2, there);
   assert_ranges (td_parts_list (again, FALSE), 2, missing);
   g_autoptr (GArray) left = td_parts_list (again, FALSE);

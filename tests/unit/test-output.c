@@ -246,11 +246,53 @@ test_rank (void)
   }
 }
 
+/* Files that this process has open. */
+static guint
+count_files (void)
+{
+  g_autoptr (GDir) files = g_dir_open ("/proc/self/fd", 0, NULL);
+  guint n = 0;
+
+  while (files && g_dir_read_name (files))
+    n++;
+  return n;
+}
+
+/* Whether it is written, discarded or fails: its lock and its files are closed. */
+static void
+test_closed (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "volume");
+  guint before = 0;
+
+  for (guint round = 0; round < 8; round++) {
+    const gboolean shared = round % 2, discarded = round / 2 % 2;
+    TdOutput *output = shared ? td_output_begin_shared (path, TRUE, TRUE, 0, "a-job", FALSE, NULL)
+                              : td_output_begin (path, TRUE, TRUE, 0, NULL);
+
+    g_assert_nonnull (output);
+    g_assert_true (td_output_save_text (output, "provenance.json", "{}", NULL));
+    g_assert_null (td_output_begin (path, TRUE, FALSE, 0, NULL));
+    if (discarded)
+      td_output_discard (output);
+    else
+      g_assert_true (td_output_commit (output, NULL));
+    td_output_free (output);
+    if (round == 1) /* what is opened once has been by now */
+      before = count_files ();
+    if (round > 1)
+      g_assert_cmpuint (count_files (), ==, before);
+    g_assert_cmpuint (test_folder_count (folder), ==, 1);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/output/race", test_race);
+  g_test_add_func ("/output/closed", test_closed);
   g_test_add_func ("/output/foreign-file", test_foreign_file);
   g_test_add_func ("/output/old-part", test_old_part);
   g_test_add_func ("/output/go-on", test_go_on);
