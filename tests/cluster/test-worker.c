@@ -1109,7 +1109,8 @@ test_benchmark (void)
     { &machine.load, &preset.load },   { &machine.filter, &preset.filter },
     { &machine.copy, &preset.copy },   { &machine.update, &preset.update },
     { &machine.link, &preset.link },   { &machine.reduce, &preset.reduce },
-    { &machine.store, &preset.store },
+    { &machine.store, &preset.store }, { &machine.stack, &preset.stack },
+    { &machine.added, &preset.added },
   };
   for (guint i = 0; i < G_N_ELEMENTS (costs); i++) {
     g_assert_cmpfloat (costs[i][0]->m, >, 0);
