@@ -41,6 +41,7 @@ struct TdChain {
   GPtrArray *memory;      /* of this rank alone; owned */
   TdNodeMemory shared;    /* what the next rank reads */
   guint n_buffers;        /* in both */
+  guint n_prepared;       /* of those, from the first on; the computing side's */
   double busy_s;
 
   GMutex lock; /* all below, and the pieces but for requests */
@@ -326,6 +327,13 @@ td_chain_begin (guint first, guint count, TdRowRange rows, float *slices, GCance
   return chain_visit (chain, all, part_begin, cancellable, error);
 }
 
+/* Which of the shared buffers the piece has. */
+static guint
+piece_place (const TdChain *chain, const Piece *piece)
+{
+  return (guint) ((gsize) (piece->mine - chain->shared.own) / chain->piece_floats);
+}
+
 /* A buffer for what the next rank gets. FALSE: cancelled. */
 static gboolean
 piece_open (TdChain *chain, Piece *piece, GCancellable *cancellable, GError **error)
@@ -337,7 +345,13 @@ piece_open (TdChain *chain, Piece *piece, GCancellable *cancellable, GError **er
   if (!piece->mine)
     piece->mine = g_queue_pop_head (&chain->to_send);
   g_mutex_unlock (&chain->lock);
-  return !g_cancellable_set_error_if_cancelled (cancellable, error);
+  if (g_cancellable_set_error_if_cancelled (cancellable, error))
+    return FALSE;
+  if (chain_shows (chain) && piece_place (chain, piece) >= chain->n_prepared) {
+    td_node_memory_prepare (&chain->shared, piece->mine, chain->piece_floats);
+    chain->n_prepared = piece_place (chain, piece) + 1;
+  }
+  return TRUE;
 }
 
 /* All of the piece has this rank's views, what it began with included; under the lock. */
@@ -432,8 +446,8 @@ piece_send (TdChain *chain, Piece *piece, GError **error)
     return td_mpi_check (
         MPI_Isend (piece->mine, piece_count (chain, piece), MPI_FLOAT, to, tag, row, &piece->send),
         error);
-  piece->mine_place = (int) ((gsize) (piece->mine - chain->shared.own) / chain->piece_floats);
-  MPI_Win_sync (chain->shared.window);
+  piece->mine_place = (int) piece_place (chain, piece);
+  td_node_memory_sync ();
   return td_mpi_check (MPI_Irecv (NULL, 0, MPI_INT, to, tag, row, &piece->read), error)
          && td_mpi_check (MPI_Isend (&piece->mine_place, 1, MPI_INT, to, tag, row, &piece->send),
                           error);
@@ -460,7 +474,7 @@ piece_came (TdChain *chain, Piece *piece)
   piece->before = piece->received;
   if (!chain_reads (chain))
     return;
-  MPI_Win_sync (chain->shared.window);
+  td_node_memory_sync ();
   piece->before = td_node_memory_of (&chain->shared, chain->rank - 1)
                   + (gsize) piece->place * chain->piece_floats;
 }

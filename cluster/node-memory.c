@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "node-memory.h"
 
-#include <sys/statvfs.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "compute/device/host.h"
 #include "mpi-util.h"
 
 #define MEET_US 500
+
+/* What a rank tells the others of its file. */
+typedef struct {
+  gint64 process, file;
+  guint64 place, bytes; /* its inode: the number of a process may be another one's elsewhere */
+} Card;
 
 /* Whether all ranks of the node say so. */
 static gboolean
@@ -16,49 +26,84 @@ node_memory_agree (const TdNodeMemory *memory, gboolean ok)
   return MPI_Allreduce (&mine, &all, 1, MPI_INT, MPI_MIN, memory->node) == MPI_SUCCESS && all;
 }
 
-/* Memory that is not there would be told by a signal, when it is touched. */
+/* FALSE: there is no memory for it. Memory that is not there would be told by a signal, when it is
+   touched. */
 static gboolean
-node_memory_has_room (guint64 bytes)
+node_memory_make (TdNodeMemory *memory, guint64 bytes, Card *card)
 {
-  struct statvfs fs;
+  struct stat status;
 
-  return statvfs ("/dev/shm", &fs) == 0 && (guint64) fs.f_bavail * fs.f_frsize / 2 >= bytes;
+  if (td_host_memory_available () / 2 < bytes)
+    return FALSE;
+  memory->file = memfd_create ("tomodesk", MFD_CLOEXEC);
+  if (memory->file < 0 || ftruncate (memory->file, (off_t) bytes) != 0
+      || fstat (memory->file, &status) != 0)
+    return FALSE;
+  *card = (Card) { getpid (), memory->file, status.st_ino, bytes };
+  return TRUE;
+}
+
+static gboolean
+node_memory_map (TdFileWindow *window, const Card *card)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%" G_GINT64_FORMAT "/fd/%" G_GINT64_FORMAT,
+                                           card->process, card->file);
+  struct stat status;
+  const int file = open (path, O_RDWR | O_CLOEXEC);
+  gboolean ok = file >= 0 && fstat (file, &status) == 0 && status.st_ino == card->place
+                && (guint64) status.st_size == card->bytes;
+
+  ok = ok && td_file_window_open (window, file, card->bytes, 0) == 0;
+  if (!ok)
+    *window = (TdFileWindow) { NULL };
+  if (file >= 0)
+    close (file);
+  return ok;
 }
 
 void
 td_node_memory_open (TdNodeMemory *memory, MPI_Comm row, const int *nodes, guint64 bytes)
 {
   int rank, size, members = 0, member = 0;
+  Card card = { 0 };
 
   MPI_Comm_rank (row, &rank);
   MPI_Comm_size (row, &size);
   MPI_Comm_split (row, nodes[rank], rank, &memory->node);
   MPI_Comm_set_errhandler (memory->node, MPI_ERRORS_RETURN);
   MPI_Comm_size (memory->node, &members);
-  if (members == 1 || !node_memory_agree (memory, node_memory_has_room ((guint64) members * bytes)))
+  if (members == 1 || !node_memory_agree (memory, node_memory_make (memory, MAX (bytes, 1), &card)))
     return;
-  const gboolean ok = MPI_Win_allocate_shared ((MPI_Aint) bytes, sizeof (float), MPI_INFO_NULL,
-                                               memory->node, &memory->own, &memory->window)
-                      == MPI_SUCCESS;
+  g_autofree Card *cards = g_new0 (Card, members);
+  g_autofree const float **bases = g_new0 (const float *, size);
+  gboolean ok
+      = MPI_Allgather (&card, sizeof card, MPI_BYTE, cards, sizeof card, MPI_BYTE, memory->node)
+        == MPI_SUCCESS;
+  memory->files = g_new0 (TdFileWindow, size);
+  memory->n_files = size;
+  for (int i = 0; ok && i < size; i++) {
+    if (nodes[i] != nodes[rank])
+      continue;
+    ok = node_memory_map (&memory->files[i], &cards[member++]);
+    bases[i] = (const float *) memory->files[i].bytes;
+  }
   if (!node_memory_agree (memory, ok))
     return;
-  MPI_Win_lock_all (MPI_MODE_NOCHECK, memory->window);
-  memory->bases = g_new0 (const float *, (gsize) size);
-  for (int i = 0; i < size; i++)
-    if (nodes[i] == nodes[rank]) {
-      MPI_Aint its_bytes;
-      int unit;
-      MPI_Win_shared_query (memory->window, member++, &its_bytes, &unit, &memory->bases[i]);
-    }
+  memory->own = (float *) memory->files[rank].bytes;
+  memory->bases = g_steal_pointer (&bases);
 }
 
 void
 td_node_memory_close (TdNodeMemory *memory)
 {
-  if (memory->bases) {
-    MPI_Win_unlock_all (memory->window);
-    MPI_Win_free (&memory->window);
-  }
+  for (int i = 0; i < memory->n_files; i++)
+    if (memory->files[i].map)
+      td_file_window_close (&memory->files[i]);
+  g_clear_pointer (&memory->files, g_free);
+  memory->n_files = 0;
+  if (memory->file >= 0)
+    close (memory->file);
+  memory->file = -1;
   if (memory->node != MPI_COMM_NULL)
     MPI_Comm_free (&memory->node);
   g_clear_pointer (&memory->bases, g_free);
@@ -79,4 +124,35 @@ const float *
 td_node_memory_of (const TdNodeMemory *memory, int other)
 {
   return memory->bases ? memory->bases[other] : NULL;
+}
+
+typedef struct {
+  int file;
+  guint64 at; /* of the first page */
+} Pages;
+
+static void
+node_memory_enlarge (guint index, gpointer user)
+{
+  const Pages *pages = user;
+
+  td_file_enlarge (pages->file, TD_FILE_LARGE_PAGE, pages->at + index * TD_FILE_LARGE_PAGE);
+}
+
+void
+td_node_memory_prepare (const TdNodeMemory *memory, const float *place, gsize floats)
+{
+  const guint64 at = (guint64) (place - memory->own) * sizeof *place;
+  const guint64 first = (at + TD_FILE_LARGE_PAGE - 1) / TD_FILE_LARGE_PAGE;
+  const guint64 end = (at + floats * sizeof *place) / TD_FILE_LARGE_PAGE;
+  Pages pages = { memory->file, first * TD_FILE_LARGE_PAGE };
+
+  if (end > first)
+    td_parallel_for ((guint) (end - first), node_memory_enlarge, &pages);
+}
+
+void
+td_node_memory_sync (void)
+{
+  __atomic_thread_fence (__ATOMIC_SEQ_CST);
 }

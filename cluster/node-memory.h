@@ -4,19 +4,26 @@
 #include <gio/gio.h>
 #include <mpi.h>
 
+#include "dataset/file-bytes.h"
+
 /**
  * Memory of a rank that the other ranks of its node read where it lies, so that nothing is copied
  * for them. Ranks tell each other by messages what lies where.
+ *
+ * Each rank's lies in a file without a name, which ends with the rank. MPI has windows for this,
+ * but their pages are small. The system makes those one after the other for all ranks of a node.
  */
 typedef struct {
   MPI_Comm node;
-  MPI_Win window;
+  int file;            /* this rank's; -1: none */
+  TdFileWindow *files; /* of each rank of the row, mapped; NULL: none is */
+  int n_files;
   float *own;          /* this rank's */
   const float **bases; /* each rank's of the row, NULL for those of other nodes. Without memory for
                           it NULL itself: then ranks send each other all, as to another node */
 } TdNodeMemory;
 
-#define TD_NODE_MEMORY_NONE ((TdNodeMemory) { .node = MPI_COMM_NULL, .window = MPI_WIN_NULL })
+#define TD_NODE_MEMORY_NONE ((TdNodeMemory) { .node = MPI_COMM_NULL, .file = -1 })
 
 /* @bytes of this rank. All ranks of the row call. @nodes: of each of them; equal numbers share a
    node. */
@@ -29,3 +36,8 @@ gboolean td_node_memory_meet (const TdNodeMemory *memory, GCancellable *cancella
                               GError **error);
 /* Of rank @other of the row; NULL: it cannot be read. */
 const float *td_node_memory_of (const TdNodeMemory *memory, int other);
+/* Before @floats of this rank's memory at @place are first written. All threads make large pages of
+   them, where the system has such. */
+void td_node_memory_prepare (const TdNodeMemory *memory, const float *place, gsize floats);
+/* What was written is to be seen by a rank that is told so, and by this one what it was told of. */
+void td_node_memory_sync (void);

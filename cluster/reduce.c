@@ -324,7 +324,7 @@ segment_show (TdReduce *reduce, Segment *segment, int to, GError **error)
   segment->sending = TRUE;
   segment->place
       = (int) ((gsize) (segment->mine - reduce->shared.own) / reduce_buffer_floats (reduce));
-  MPI_Win_sync (reduce->shared.window);
+  td_node_memory_sync ();
   return td_mpi_check (MPI_Irecv (NULL, 0, MPI_INT, to, tag, reduce->spec.row, &segment->receive),
                        error)
          && td_mpi_check (
@@ -404,7 +404,7 @@ segment_came (TdReduce *reduce, Segment *segment)
 {
   g_mutex_lock (&reduce->lock);
   if (segment->receiving && !segment->other) { /* of this node */
-    MPI_Win_sync (reduce->shared.window);
+    td_node_memory_sync ();
     segment->shown = reduce->shared.bases[segment_child (reduce, segment)]
                      + (gsize) segment->place * reduce_buffer_floats (reduce);
   }
