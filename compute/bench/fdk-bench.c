@@ -251,6 +251,7 @@ fdk_bench_run_once (TdFdkBench *bench, const TdRecipe *recipe, TdFdkBenchRow *ro
     return FALSE;
   g_autoptr (TdJob) job = td_job_new (plan);
   td_job_set_sink (job, fdk_bench_take_slices, bench);
+  td_job_share_sink (job);
   if (bench->spec.timeline)
     td_job_keep_spans (job);
   if (!td_job_run (job, bench->spec.cancellable, error)

@@ -15,7 +15,8 @@ struct TdJob {
   TdPlan *plan;
   TdJobSlices sink;
   gpointer sink_user;
-  float *slice; /* NULL: the sink is another */
+  gboolean sink_shared; /* it takes several calls at once */
+  float *slice;         /* NULL: the sink is another */
   gboolean slice_there;
   TdJobEstimate estimate_sink; /* NULL: nobody looks */
   gpointer estimate_user;

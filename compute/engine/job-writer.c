@@ -13,7 +13,7 @@
  * cancellable often enough that a cancelled job need not wait for the disk.
  *
  * A file of a stack is one thread's. So portions of few slices are written beside each other, where
- * nobody looks at the slices as they come.
+ * nobody looks at the slices as they come. Sinks that allow it are called beside each other, too.
  */
 #define MAX_PENDING 4
 #define STACK_THREADS 6
@@ -139,7 +139,8 @@ job_writer_start_threads (TdJob *job, GError **error)
 {
   TdJobWriter *writer = job->writer;
   const gboolean beside
-      = writer->volume && !job->sink && job->plan->recipe.output_format == TD_VOLUME_TIFF_STACK;
+      = job->sink ? job->sink_shared
+                  : writer->volume && job->plan->recipe.output_format == TD_VOLUME_TIFF_STACK;
 
   writer->most_slices = td_storage_threads ();
   writer->threads[0] = td_thread_start ("writer", writer_thread, job, error);

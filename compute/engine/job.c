@@ -68,6 +68,12 @@ td_job_set_sink (TdJob *job, TdJobSlices sink, gpointer user)
 }
 
 void
+td_job_share_sink (TdJob *job)
+{
+  job->sink_shared = TRUE;
+}
+
+void
 td_job_set_turns (TdJob *job, const TdJobTurns *turns)
 {
   job->turns = *turns;

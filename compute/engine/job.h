@@ -71,8 +71,8 @@ typedef struct {
   double start_s, end_s;
 } TdJobSpan;
 
-/* Called on the job's threads, one call at a time; slices: [count][ny][nx], valid during the call.
-   first counts from the plan's first_slice. */
+/* Called on the job's threads, one call at a time but for td_job_share_sink(); slices:
+   [count][ny][nx], valid during the call. first counts from the plan's first_slice. */
 typedef void (*TdJobSlices) (guint first, guint count, const float *slices, gpointer user);
 
 /* Called on one of the job's threads: the prepared sinogram of the first slice's row,
@@ -106,6 +106,8 @@ void td_job_unref (TdJob *job);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdJob, td_job_unref)
 
 void td_job_set_sink (TdJob *job, TdJobSlices sink, gpointer user);
+/* Several threads may call the sink at once, with other slices each. Before the job runs. */
+void td_job_share_sink (TdJob *job);
 /* In place of td_job_set_sink(): the first slice comes to @slice, [ny][nx], which the caller keeps
    until the job ends. A job that ends without it has failed. */
 void td_job_set_slice (TdJob *job, float *slice);

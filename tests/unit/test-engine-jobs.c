@@ -326,6 +326,7 @@ test_halo (gconstpointer device)
     ((TdFbp *) plan->extra)->halo = halo;
     g_autoptr (TdJob) job = td_job_new (plan);
     td_job_set_sink (job, keep_slices, slices);
+    td_job_share_sink (job);
     counting.reads = 0;
     td_job_run (job, NULL, &error);
     g_assert_no_error (error);
