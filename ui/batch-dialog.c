@@ -491,10 +491,10 @@ batch_dialog_stop_listing (TdBatchDialog *self)
   g_clear_object (&self->listing);
 }
 
-/* As a folder that is watched is looked at, once, and off the main thread: each scan that is a
-   folder is looked into. */
-void
-td_batch_dialog_add_all (TdBatchDialog *self, const char *folder)
+/* Adds what of a folder has a scan's name. As a folder that is watched is looked at, once, and off
+   the main thread: each scan that is a folder is looked into. */
+static void
+batch_dialog_add_all (TdBatchDialog *self, const char *folder)
 {
   g_autofree char *words = g_strdup_printf (_ ("Looking for scans in “%s”"), folder);
 
@@ -529,7 +529,7 @@ static void
 batch_dialog_on_add_all (GtkButton *button, TdBatchDialog *self)
 {
   td_choose_file (GTK_WIDGET (self), _ ("A Folder of Scans"), GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER,
-                  (TdFileChosen) td_batch_dialog_add_all, self);
+                  (TdFileChosen) batch_dialog_add_all, self);
 }
 
 static void

@@ -21,5 +21,3 @@ GtkWidget *td_batch_dialog_new (GtkWindow *parent, TdEngine *engine, const TdRec
                                 char *const *settings, const char *folder);
 /* Adds a scan, unless it is in the list. */
 void td_batch_dialog_add (TdBatchDialog *self, const char *path);
-/* Adds what of a folder has a scan's name, once it has been looked into. */
-void td_batch_dialog_add_all (TdBatchDialog *self, const char *folder);

@@ -16,6 +16,7 @@
 #include "render/view.h"
 #include "compute/engine/preview.h"
 #include "compute/methods/methods.h"
+#include "ui/marks.h"
 #include "ui/picture-save.h"
 #include "ui/slice-store.h"
 #include "ui/volume-source.h"
@@ -567,6 +568,19 @@ test_save (void)
   g_assert_cmpuint (pixels[0] & 0xff, ==, 0);
   g_assert_cmpuint (pixels[5] & 0xff, ==, 255);
   g_assert_cmpuint (pixels[2] & 0xff, >, pixels[1] & 0xff);
+  /* One mark is drawn, and two are more. */
+  g_autoptr (GArray) marks = g_array_new (FALSE, TRUE, sizeof (TdMark));
+  for (guint n = 0; n < 3; n++) {
+    const double x = 0.8 * n;
+    const TdMark mark = { { TD_MEASURE_LINE, { { x, 0 }, { x, 1 } } }, 2, "" };
+    guint32 marked[6];
+    g_assert_true (td_picture_save (image, &style, marks, png, &error));
+    g_autoptr (GdkTexture) drawn = gdk_texture_new_from_filename (png, &error);
+    gdk_texture_download (drawn, (guchar *) marked, 12);
+    g_assert_cmpint (memcmp (marked, pixels, sizeof marked) == 0, ==, n == 0);
+    memcpy (pixels, marked, sizeof marked);
+    g_array_append_val (marks, mark);
+  }
   g_assert_false (td_picture_save (image, &style, NULL, nowhere, &error));
   g_assert_nonnull (strstr (error->message, "cannot be written"));
   g_unlink (tif);

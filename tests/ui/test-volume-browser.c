@@ -14,6 +14,7 @@
 #include "ui/number-row.h"
 #include "ui/save-file.h"
 #include "ui/volume-window.h"
+#include "window-pins.h"
 #include "window-test.h"
 
 #define NX 70u
@@ -145,7 +146,7 @@ test_planes (void)
     gtk_toggle_button_set_active (td_test_part (browser, "clip_y"), kind == 2);
     g_assert_cmpint (gtk_widget_get_visible (td_test_part (browser, "opacity")), ==, kind == 2);
     g_assert_cmpint (gtk_widget_get_visible (td_test_part (browser, "peak")), ==, kind == 2);
-    td_test_screenshot (GTK_WIDGET (window), names[look]);
+    td_test_pin_window (names[look], window);
     g_autoptr (GBytes) drawn = td_test_picture_at_rest (td_test_part (browser, "space"));
     g_assert_false (last && g_bytes_equal (drawn, last)); /* what is cast, beside lines */
     g_clear_pointer (&last, g_bytes_unref);
@@ -230,6 +231,12 @@ exported (char **lines, guint line, const char *name)
   g_assert_not_reached ();
 }
 
+static gboolean
+file_is_there (gpointer path)
+{
+  return g_file_test (path, G_FILE_TEST_EXISTS);
+}
+
 /* Each kind against what its points and the array say; they stay with their plane and go out. */
 /* The last row of the list lies within what scrolls it. */
 static gboolean
@@ -266,13 +273,20 @@ test_measures (void)
   g_assert_cmpuint (marks_of ("z")->len, ==, 4);
   g_assert_cmpuint (marks_of ("x")->len, ==, 0);
   td_test_wait (is_in_sight, td_test_part (browser, "measures"), "the last one's values");
-  td_test_screenshot (GTK_WIDGET (window), "volume-measures");
+  td_test_pin_window ("volume-measures", window);
   g_signal_emit_by_name (td_image_pane_view (pane ("z")), "stepped", 1);
   g_assert_cmpuint (marks_of ("z")->len, ==, 0);
-  g_signal_emit_by_name (td_image_pane_view (pane ("z")), "stepped", -1);
+  /* A click on a row goes to its plane. */
+  GtkListBoxRow *row = GTK_LIST_BOX_ROW (gtk_widget_get_ancestor (
+      td_test_button (td_test_part (browser, "measures"), "Remove"), GTK_TYPE_LIST_BOX_ROW));
+  g_assert_true (gtk_list_box_row_get_activatable (row));
+  g_signal_emit_by_name (row, "activated");
   g_assert_cmpuint (marks_of ("z")->len, ==, 4);
   g_auto (GStrv) texts = td_measure_list_texts (td_test_part (browser, "measures"));
-  g_assert_true (td_measure_texts_save (texts, path, &error));
+  g_autofree char *asked = td_test_choose_by (td_test_part (browser, "export"), path);
+  g_assert_cmpstr (asked, ==, "Export the Measures; save; measures.csv; Comma-separated values");
+  td_test_wait (file_is_there, beside, "the files of the measures");
+  td_test_wait (file_is_there, path, "the file of the measures");
   g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
   g_assert_cmpfloat (exported (lines, 1, "length_px"), ==, 50);
@@ -351,6 +365,26 @@ shows_first_slice (gpointer unused)
   return z && z->pixels[0] == voxel (0, 0, 0);
 }
 
+/* Whoever stops a plane has the reduced one, if there is one, and else reads that there is none. */
+static void
+planes_are_stopped (void)
+{
+  static const char *const names[] = { "x", "y", "z" };
+
+  for (guint i = 0; i < 3; i++) {
+    GtkWidget *badge = td_test_part (pane (names[i]), "badge");
+    g_signal_emit_by_name (
+        td_test_button (pane (names[i]),
+                        "Stop reading: the reduced plane is shown, if there is one"),
+        "clicked");
+    const TdImage *image = td_image_pane_get_image (pane (names[i]));
+    g_assert_false (td_test_is_updating (pane (names[i])));
+    g_assert_cmpint (gtk_widget_get_visible (td_test_part (pane (names[i]), "message_box")), ==,
+                     image == NULL);
+    g_assert_cmpint (gtk_widget_get_visible (badge), ==, image != NULL);
+  }
+}
+
 static void
 test_play (void)
 {
@@ -359,6 +393,9 @@ test_play (void)
   td_test_wait (shows_first_slice, NULL, "the movie to begin anew");
   gtk_toggle_button_set_active (td_test_part (browser, "play"), FALSE);
   td_test_wait (planes_are_settled, NULL, "the planes");
+  planes_are_stopped ();
+  go_to (6, 6, N - 2);
+  td_test_wait (planes_are_settled, NULL, "the planes once more");
 }
 
 /* ── A movie as a file ── */
@@ -389,14 +426,15 @@ test_movie (void)
   GtkLabel *state = td_test_part (dialog, "state");
   g_assert_cmpstr (gtk_label_get_text (state), ==, "40 pictures: 1.6 s");
   g_assert_true (gtk_window_get_focus (GTK_WINDOW (dialog)) == td_test_part (dialog, "accept"));
-  td_test_screenshot (GTK_WIDGET (dialog), "movie-dialog");
+  td_test_pin_window ("movie-dialog", dialog);
   adw_combo_row_set_selected (td_test_part (dialog, "through"), 0);
   g_assert_cmpstr (gtk_label_get_text (state), ==, "70 pictures: 2.8 s");
   td_number_row_set_value (td_test_part (dialog, "first"), 60);
   td_number_row_set_value (td_test_part (dialog, "last"), 31);
   td_number_row_set_value (td_test_part (dialog, "rate"), 10);
   g_assert_cmpstr (gtk_label_get_text (state), ==, "30 pictures: 3.0 s");
-  td_movie_dialog_save (dialog, path);
+  g_autofree char *asked = td_test_choose_by (td_test_part (dialog, "accept"), path);
+  g_assert_cmpstr (asked, ==, "Save a Movie; save; slices.avi; AVI: a movie");
   g_assert_false (gtk_widget_get_sensitive (td_test_part (dialog, "choices")));
   td_test_wait (movie_ended, NULL, "the movie");
   g_assert_true (g_str_has_suffix (gtk_label_get_text (state), "a.avi” is saved."));
@@ -453,7 +491,7 @@ test_raw (void)
     gtk_editable_set_text (GTK_EDITABLE (row), answers[i]);
     g_assert_true (adw_entry_row_get_activates_default (ADW_ENTRY_ROW (row))); /* as Open does */
     if (i == 0)
-      td_test_screenshot (GTK_WIDGET (dialog), "volume-question");
+      td_test_pin_window ("volume-question", dialog);
     g_assert_null (strstr (adw_message_dialog_get_body (ADW_MESSAGE_DIALOG (dialog)), "scan"));
     adw_message_dialog_response (ADW_MESSAGE_DIALOG (dialog), "open");
     gtk_window_destroy (dialog);
@@ -519,7 +557,7 @@ test_datasets (void)
     label = td_test_find (GTK_WIDGET (dialog), GTK_TYPE_LABEL, dataset_is, (gpointer) texts[i]);
     td_test_wait (dataset_is_whole, label, "the path to be laid out");
   }
-  td_test_screenshot (GTK_WIDGET (dialog), "volume-datasets");
+  td_test_pin_window ("volume-datasets", dialog);
   GtkWidget *list = gtk_widget_get_ancestor (label, GTK_TYPE_SCROLLED_WINDOW);
   g_assert_cmpint (gtk_widget_get_height (list), >, 100); /* both */
   /* What is marked is what would open. */
@@ -660,7 +698,7 @@ test_lone (void)
     g_assert_true (gtk_widget_get_visible (td_test_part (browser, "side")));
     GtkWidget *spin = td_test_find (GTK_WIDGET (pane ("z")), GTK_TYPE_SPIN_BUTTON, NULL, NULL);
     g_assert_cmpint (gtk_widget_get_visible (spin), ==, !lone);
-    td_test_screenshot (GTK_WIDGET (window), lone ? "volume-lone" : "volume-few");
+    td_test_pin_window (lone ? "volume-lone" : "volume-few", window);
     gtk_toggle_button_set_active (td_test_part (pane ("z"), "enlarge"), TRUE);
     g_assert_false (gtk_widget_get_visible (td_test_part (browser, "side")));
     gtk_toggle_button_set_active (td_test_part (pane ("z"), "enlarge"), FALSE);
@@ -740,6 +778,7 @@ test_failed (void)
                    "failed");
   const char *words = adw_status_page_get_description (td_test_part (browser, "failed_page"));
   g_assert_nonnull (strstr (words, "a &amp; b.tif"));
+  td_test_pin_window ("volume-failed", window);
   g_signal_handler_disconnect (browser, handler);
 }
 

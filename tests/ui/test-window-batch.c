@@ -11,6 +11,7 @@
 #include "ui/job-row.h"
 #include "ui/jobs-window.h"
 #include "ui/number-row.h"
+#include "window-pins.h"
 #include "window-test.h"
 
 #define ROWS 4
@@ -129,7 +130,7 @@ test_looked_at (void)
   row_says (dialog, "In all", "Reading alone: ");
   row_says (dialog, "In all", ". Computing alone: ");
   row_says (dialog, "In all", "Free in the folder: ");
-  td_test_screenshot (GTK_WIDGET (dialog), "batch-looked-at");
+  td_test_pin_window ("batch-looked-at", dialog);
   td_test_click (td_test_button (dialog, "Take one.nxs off the list"));
   td_test_click (td_test_button (dialog, "Take two.nxs off the list"));
   td_test_wait (nothing_is_left_to_do, td_test_row (dialog, "In all"),
@@ -193,18 +194,33 @@ test_dialog (void)
   td_test_wait (is_refused, dialog, "a file to be refused as a folder");
   gtk_editable_set_text (td_test_part (dialog, "folder"), outputs);
   td_test_wait (is_sensitive, accept, "the scan to be looked at");
-  td_batch_dialog_add (dialog, twin);
+  static const char *const rows[] = { "folder", "watch" }, *const titles[]
+                                                           = { "Write the Volumes To; folder",
+                                                               "Folder to Watch; folder" };
+  for (guint i = 0; i < 2; i++) {
+    gpointer row = td_test_part (dialog, rows[i]);
+    g_autofree char *chosen = td_test_choose_by (td_test_button (row, "Choose…"), outputs);
+    g_assert_cmpstr (chosen, ==, titles[i]);
+    g_assert_cmpstr (gtk_editable_get_text (row), ==, outputs);
+  }
+  g_autofree char *files = td_test_choose_by (td_test_button (dialog, "Add Files…"), twin);
+  g_assert_cmpstr (files, ==, "Scans of the Batch; open several");
   g_assert_false (gtk_widget_get_sensitive (accept)); /* two volumes of one name */
   g_assert_true (gtk_widget_get_visible (td_test_part (dialog, "problem")));
   td_test_click (td_test_button (dialog, "Take one.h5 off the list"));
   td_test_wait (is_sensitive, accept, "the scan to be looked at");
-  td_batch_dialog_add_all (dialog, folder);
+  g_autofree char *folders = td_test_choose_by (td_test_button (dialog, "Add Folders…"), beside);
+  g_assert_cmpstr (folders, ==, "Folders That Are Scans; folder several");
+  td_test_click (td_test_button (dialog, "Take volumes off the list"));
+  g_autofree char *all
+      = td_test_choose_by (td_test_button (dialog, "Add All in a Folder…"), folder);
+  g_assert_cmpstr (all, ==, "A Folder of Scans; folder");
   g_assert_true (begins_with (dialog, "Looking for scans in “"));
   td_test_wait (is_listed, dialog, "the folder's scans");
   td_test_click (td_test_button (dialog, "Take one.nxs off the list"));
   td_batch_dialog_add (dialog, scans[0]);
   adw_combo_row_set_selected (td_test_part (dialog, "format"), TD_VOLUME_BIGTIFF);
-  td_test_screenshot (GTK_WIDGET (dialog), "batch-dialog");
+  td_test_pin_window ("batch-dialog", dialog);
   gtk_window_close (GTK_WINDOW (dialog));
   gtk_window_close (td_test_other_window (TD_TYPE_JOBS_WINDOW));
 }
@@ -243,7 +259,13 @@ test_batch (void)
   g_autofree char *axis = g_strdup_printf ("%.3f ± ", two->centre_px);
   g_assert_true (table_says (table, axis));
   g_assert_nonnull (strstr (gtk_label_get_text (td_test_part (table, "status")), "1 failed"));
-  td_test_screenshot (GTK_WIDGET (table), "batch-window");
+  td_test_pin_window ("batch-window", table);
+}
+
+static gboolean
+file_is_there (gpointer path)
+{
+  return g_file_test (path, G_FILE_TEST_EXISTS);
 }
 
 /* By the axis, the smaller first; the file has the table's order. */
@@ -259,6 +281,12 @@ test_sorted (void)
   gtk_drop_down_set_selected (td_test_part (table, "order"), 3);
   g_autofree char *after = td_batch_window_text (table);
   g_assert_true (strstr (after, "two.nxs,done,58.") < strstr (after, "one.nxs,done,64."));
+  g_autofree char *path = g_build_filename (td_test_folder (), "table.csv", NULL), *saved = NULL;
+  g_autofree char *asked = td_test_choose_by (td_test_part (table, "save"), path);
+  g_assert_cmpstr (asked, ==, "Save the Table; save; volumes.csv");
+  td_test_wait (file_is_there, path, "the table's file");
+  g_assert_true (g_file_get_contents (path, &saved, NULL, NULL));
+  g_assert_cmpstr (saved, ==, after);
 }
 
 static gboolean
@@ -308,12 +336,6 @@ item_runs (gpointer item)
 }
 
 static gboolean
-file_is_there (gpointer path)
-{
-  return g_file_test (path, G_FILE_TEST_EXISTS);
-}
-
-static gboolean
 watch_is_found (gpointer unused)
 {
   GListModel *model = td_job_queue_model (td_test_jobs ());
@@ -356,7 +378,7 @@ test_watch (void)
   td_number_row_set_value (td_test_part (dialog, "settle"), 0);
   adw_combo_row_set_selected (td_test_part (dialog, "format"), TD_VOLUME_BIGTIFF);
   td_test_wait (is_sensitive, td_test_part (dialog, "accept"), "the folders to be looked at");
-  td_test_screenshot (GTK_WIDGET (dialog), "batch-watch-dialog");
+  td_test_pin_window ("batch-watch-dialog", dialog);
   td_test_click (td_test_part (dialog, "accept"));
   td_test_wait (item_runs, last_item (), "the watching to begin");
   td_window_leave (td_test_window);

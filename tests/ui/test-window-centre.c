@@ -59,6 +59,9 @@ test_stated (void)
   td_test_assert_shown_slice ();
   forget_centre ();
   g_assert_cmpfloat (gtk_spin_button_get_value (group ("spin")), ==, 128.5);
+  /* As the slider is drawn: to a hundredth. */
+  gtk_range_set_value (group ("slider"), 129.123);
+  g_assert_cmpfloat (td_session_recipe (td_test_session ())->centre_px, ==, 129.12);
   td_test_click (td_test_button (td_test_part (td_test_window, "panel.centre"), "Reset"));
   g_assert_cmpfloat (gtk_spin_button_get_value (group ("spin")), ==, CENTRE);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From opening to a volume as the window leads through it, and what takes steps back. The tests run
    in order in one window, on a scan that does not say where its axis is. */
+#include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 #include "ui/recipe-panel.h"
 #include "ui/reconstruct-dialog.h"
 #include "ui/toasts.h"
+#include "ui/volume-window.h"
 #include "window-pins.h"
 #include "window-test.h"
 
@@ -341,28 +343,6 @@ test_impossible (void)
   td_test_pin_window ("flow", td_test_window);
 }
 
-/* As the key does it: what the widget's class has bound to it. */
-static void
-press_key (GtkWidget *widget, guint key)
-{
-  const GtkShortcutTrigger *wanted = GTK_SHORTCUT_TRIGGER (gtk_keyval_trigger_new (key, 0));
-  g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (widget);
-
-  for (guint i = 0; i < g_list_model_get_n_items (controllers); i++) {
-    g_autoptr (GObject) controller = g_list_model_get_item (controllers, i);
-    if (!GTK_IS_SHORTCUT_CONTROLLER (controller))
-      continue;
-    for (guint k = 0; k < g_list_model_get_n_items (G_LIST_MODEL (controller)); k++) {
-      g_autoptr (GtkShortcut) shortcut = g_list_model_get_item (G_LIST_MODEL (controller), k);
-      if (gtk_shortcut_trigger_equal (gtk_shortcut_get_trigger (shortcut), wanted))
-        gtk_shortcut_action_activate (gtk_shortcut_get_action (shortcut),
-                                      GTK_SHORTCUT_ACTION_EXCLUSIVE, widget,
-                                      gtk_shortcut_get_arguments (shortcut));
-    }
-  }
-  g_object_unref ((gpointer) wanted);
-}
-
 static gboolean
 is_in_sight (gpointer widget)
 {
@@ -417,13 +397,13 @@ test_impossible_by_keyboard (void)
   choice_is_grey (list, TD_METHOD_FOURIER, FALSE);
   choice_is_grey (list, TD_METHOD_FDK, TRUE);
   for (guint i = TD_METHOD_AUTO; i < TD_METHOD_FDK; i++)
-    press_key (list, GDK_KEY_Down);
+    td_test_press (list, GDK_KEY_Down);
   g_assert_cmpuint (gtk_single_selection_get_selected (marked), ==, TD_METHOD_FDK);
-  press_key (gtk_window_get_focus (GTK_WINDOW (td_test_window)), GDK_KEY_Return);
+  td_test_press (gtk_window_get_focus (GTK_WINDOW (td_test_window)), GDK_KEY_Return);
   g_assert_true (td_recipe_equal (recipe (), &before));
-  press_key (list, GDK_KEY_Down);
+  td_test_press (list, GDK_KEY_Down);
   g_assert_cmpuint (gtk_single_selection_get_selected (marked), ==, TD_METHOD_FOURIER);
-  press_key (gtk_window_get_focus (GTK_WINDOW (td_test_window)), GDK_KEY_Return);
+  td_test_press (gtk_window_get_focus (GTK_WINDOW (td_test_window)), GDK_KEY_Return);
   g_assert_cmpint (recipe ()->method, ==, TD_METHOD_FOURIER);
   td_test_activate ("undo", NULL);
   td_test_wait (panel_is_quiet, NULL, "the choices");
@@ -629,6 +609,60 @@ test_entries (void)
   td_messages_free (facts.notes);
 }
 
+/* Letters and figures of a page, without marks: of a link its words, of a picture nothing. */
+static char **
+guide_words (const char *text, gboolean is_source)
+{
+  static const char *const left_out[]
+      = { "(?m)^```.*$", "(?m)^\\|[-|: ]+$", "!\\[[^]]*\\]\\([^)]*\\)", "\\]\\([^)]*\\)" };
+  g_autofree char *rest = g_strdup (text);
+
+  for (guint i = 0; is_source && i < G_N_ELEMENTS (left_out); i++) {
+    g_autoptr (GRegex) regex = g_regex_new (left_out[i], 0, 0, NULL);
+    char *less = g_regex_replace_literal (regex, rest, -1, 0, " ", 0, NULL);
+    g_free (rest);
+    rest = less;
+  }
+  return g_regex_split_simple ("[^\\p{L}\\p{N}]+", rest, 0, 0);
+}
+
+/* The first line of a page, without its mark. */
+static gboolean
+is_title_of (GtkWidget *label, gpointer page)
+{
+  const char *title = (char *) page + strlen ("# "), *text = gtk_label_get_text (GTK_LABEL (label));
+
+  return g_str_has_prefix (title, text) && title[strlen (text)] == '\n';
+}
+
+/* Every word of each page is there, in its order. */
+static void
+guide_is_whole (gpointer guide)
+{
+  static const char place[] = "/org/tomodesk/guide";
+  g_auto (GStrv) pages = g_resources_enumerate_children (place, 0, NULL);
+  GtkTextBuffer *buffer = gtk_text_view_get_buffer (td_test_part (guide, "view"));
+
+  g_assert_cmpuint (g_strv_length (pages), >, 8);
+  for (guint i = 0; pages[i]; i++) {
+    g_autofree char *path = g_build_filename (place, pages[i], NULL), *text = NULL;
+    g_autoptr (GBytes) source = g_resources_lookup_data (path, 0, NULL);
+    g_autofree char *copy = g_strndup (g_bytes_get_data (source, NULL), g_bytes_get_size (source));
+    g_assert_true (td_guide_window_show (guide, pages[i]));
+    g_assert_nonnull (
+        td_test_find (td_test_part (guide, "list"), GTK_TYPE_LABEL, is_title_of, copy));
+    g_object_get (buffer, "text", &text, NULL);
+    g_auto (GStrv) now = guide_words (text, FALSE), then = guide_words (copy, TRUE);
+    const guint n = g_strv_length (then), last = n - (n > 0 && then[n - 1][0] == 0);
+    for (guint k = then[0][0] == 0; k < last; k++) {
+      const guint at = k - (then[0][0] == 0) + (now[0][0] == 0);
+      if (at >= g_strv_length (now) || !g_str_equal (now[at], then[k]))
+        g_error ("%s has “%s %s” in place of “%s %s”", pages[i], k > 0 ? then[k - 1] : "",
+                 at < g_strv_length (now) ? now[at] : "", k > 0 ? then[k - 1] : "", then[k]);
+    }
+  }
+}
+
 /* The pages of the guide are in the program, and links lead from one to the next. */
 static void
 test_guide (void)
@@ -640,6 +674,7 @@ test_guide (void)
   g_assert_true (td_guide_window_show (TD_GUIDE_WINDOW (guide), "guide-centre.md"));
   g_assert_true (td_guide_window_show (TD_GUIDE_WINDOW (guide), "guide-lab.md"));
   g_assert_false (td_guide_window_show (TD_GUIDE_WINDOW (guide), "nowhere.md"));
+  guide_is_whole (guide);
   td_test_screenshot (GTK_WIDGET (guide), "window-flow-guide");
   gtk_window_close (guide);
 }
@@ -925,6 +960,114 @@ test_not_now (void)
   g_assert_cmpuint (n, >, 0);
 }
 
+/* ── Files ── */
+
+static void
+choose_by_action (gpointer action)
+{
+  td_test_activate (action, NULL);
+}
+
+static void
+choose_for_picture (gpointer pane)
+{
+  gtk_widget_activate_action (pane, "pane.save", NULL);
+}
+
+static gboolean
+file_is_whole (gpointer path)
+{
+  GStatBuf status;
+
+  return g_stat (path, &status) == 0 && status.st_size > 0;
+}
+
+static gboolean
+recipe_is (gpointer other)
+{
+  return td_recipe_equal (recipe (), other);
+}
+
+static gboolean
+scan_is (gpointer path)
+{
+  const TdScanFacts *facts = td_session_facts (td_test_session ());
+
+  return facts && g_str_equal (facts->path, path);
+}
+
+/* What each dialog asks, and what is done with its answer; without one nothing is. */
+static void
+test_files (void)
+{
+  const char *options[] = { "--columns=32", "--rows=4", "--views=30", NULL }, *none[] = { NULL };
+  g_autofree char *other = td_test_phantom ("other.nxs", options);
+  g_autofree char *folder = td_test_phantom ("folder", options);
+  g_autofree char *volume = td_test_made ("reconstruct", other, "volume-of-other", none);
+  g_autofree char *saved = g_build_filename (td_test_folder (), "saved.json", NULL);
+  const struct {
+    const char *action, *asked, *path;
+    GType opens; /* 0: a scan */
+  } places[] = {
+    { "open", "Open a Scan; open; Scans; All files", other, 0 },
+    { "open-folder", "Open a Scan's Folder; folder", folder, 0 },
+    { "open-volume", "Open as a Volume; open; Volumes; All files", volume, TD_TYPE_VOLUME_WINDOW },
+    { "open-volume-folder", "Open a Folder of Slices; folder", volume, TD_TYPE_VOLUME_WINDOW },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (places); i++)
+    for (guint pass = 0; pass < 2; pass++) {
+      const char *path = pass ? places[i].path : NULL;
+      const TdScan *before = td_session_scan (td_test_session ());
+      g_autofree char *asked = td_test_choose (path, choose_by_action, (gpointer) places[i].action);
+      g_assert_cmpstr (asked, ==, places[i].asked);
+      if (path && places[i].opens) {
+        td_test_wait (td_test_window_is_mapped, (gpointer) &places[i].opens, "the volume");
+        gtk_window_close (td_test_other_window (places[i].opens));
+        continue;
+      }
+      if (path)
+        td_test_wait (scan_is, (gpointer) path, "the scan");
+      else
+        g_assert_true (td_session_scan (td_test_session ()) == before);
+      g_assert_null (td_test_other_window (TD_TYPE_VOLUME_WINDOW));
+    }
+  TdRecipe changed = *recipe ();
+  changed.centre_px = 14.25;
+  td_session_edit (td_test_session (), &changed, NULL);
+  g_autofree char *recipe_asked = td_test_choose (saved, choose_by_action, "save-recipe");
+  g_assert_true (g_str_has_prefix (recipe_asked, "Save the Recipe; save; "));
+  g_assert_true (g_str_has_suffix (recipe_asked, ".recipe.json"));
+  td_test_wait (file_is_whole, saved, "the recipe's file");
+  td_test_activate ("undo", NULL);
+  g_assert_false (recipe_is (&changed));
+  g_autofree char *load_asked = td_test_choose (saved, choose_by_action, "load-recipe");
+  g_assert_cmpstr (load_asked, ==, "Load a Recipe; open; Recipes");
+  td_test_wait (recipe_is, &changed, "the recipe of the file");
+  td_test_wait (td_test_scan_view_is_settled, NULL, "the pictures");
+  for (guint i = 0; i < 2; i++) {
+    const char *const names[] = { "picture.png", "picture.tif" }, *const begin[]
+                                                                  = { "\x89PNG", "II" };
+    g_autofree char *path = g_build_filename (td_test_folder (), names[i], NULL), *bytes = NULL;
+    g_autofree char *asked = td_test_choose (path, choose_for_picture, td_test_slice_pane ());
+    g_assert_cmpstr (
+        asked, ==, "Save the Picture; save; slice.png; PNG: as it looks; TIFF: the values (.tif)");
+    td_test_wait (file_is_whole, path, "the picture");
+    g_assert_true (g_file_get_contents (path, &bytes, NULL, NULL));
+    g_assert_true (g_str_has_prefix (bytes, begin[i]));
+  }
+  td_test_activate ("reconstruct", NULL);
+  GtkWindow *dialog = td_test_other_window (TD_TYPE_RECONSTRUCT_DIALOG);
+  g_autofree char *target = g_build_filename (td_test_folder (), "chosen.tif", NULL);
+  gpointer row = td_test_part (dialog, "path");
+  g_autofree char *proposed = g_path_get_basename (gtk_editable_get_text (row));
+  g_autofree char *target_asked = td_test_choose_by (td_test_button (row, "Choose…"), target);
+  g_autofree char *meant = g_strconcat ("Write the Volume To; save; ", proposed, NULL);
+  g_assert_cmpstr (target_asked, ==, meant);
+  g_assert_cmpstr (gtk_editable_get_text (row), ==, target);
+  gtk_window_close (dialog);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -949,6 +1092,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-flow/toasts", test_toasts);
   g_test_add_func ("/window-flow/written", test_written);
   g_test_add_func ("/window-flow/typed", test_typed);
+  g_test_add_func ("/window-flow/files", test_files);
   int status = g_test_run ();
   gtk_window_close (GTK_WINDOW (td_test_window));
   g_object_unref (application);

@@ -98,12 +98,12 @@ test_queue (void)
   g_assert_cmpstr (adw_status_page_get_description (td_test_part (view, "waiting_page")), ==,
                    words);
   td_test_show_page ("volume");
-  td_test_screenshot (GTK_WIDGET (td_test_window), "jobs-waiting");
+  td_test_pin_window ("jobs-waiting", td_test_window);
   td_test_show_page ("slices");
   td_volume_view_show_job (view, NULL);
   g_autoptr (TdJobItem) two = td_test_submit (&recipe, outputs[1]);
   td_test_wait (item_waits_for_one, two, "the second job to stand behind it");
-  td_test_screenshot (GTK_WIDGET (td_test_window), "jobs-queue");
+  td_test_pin_window ("jobs-queue", td_test_window);
   td_job_item_go_first (two);
   td_test_wait (item_waits_for_one, one, "the first job to stand behind the second");
   g_assert_true (td_remote_jobs_pause (FALSE, NULL));
@@ -435,7 +435,7 @@ test_survives (void)
   g_assert_true (td_job_item_recipe (found, &recipe));
   td_test_open (td_scan_facts (scan)->path);
   check_volume (output, &recipe);
-  td_test_screenshot (GTK_WIDGET (td_test_window), "jobs-found");
+  td_test_pin_window ("jobs-found", td_test_window);
 }
 
 /* The button of the window's list; the list comes out slowly. */
@@ -533,7 +533,7 @@ test_history (void)
   GtkWindow *jobs = td_test_other_window (TD_TYPE_JOBS_WINDOW);
   g_assert_nonnull (jobs);
   td_test_wait (picture_is_there, jobs, "a picture");
-  td_test_screenshot (GTK_WIDGET (jobs), "jobs-window");
+  td_test_pin_window ("jobs-window", jobs);
   recipe.filter.kind = TD_FILTER_HANN;
   td_session_edit (td_test_session (), &recipe, NULL);
   GtkWidget *row = td_test_find (GTK_WIDGET (jobs), TD_TYPE_JOB_ROW, has_picture, NULL);
@@ -722,6 +722,7 @@ test_self_test (void)
   gulong handler = g_signal_connect (row, "notify::subtitle", G_CALLBACK (on_told), &told);
   td_test_click (td_test_button (row, "Test"));
   g_assert_false (gtk_widget_get_sensitive (td_test_button (row, "Test")));
+  g_assert_true (gtk_widget_get_visible (td_test_find (row, GTK_TYPE_PROGRESS_BAR, NULL, NULL)));
   td_test_wait (tests_have_passed, row, "the tests");
   g_assert_true (gtk_widget_get_sensitive (td_test_button (row, "Test")));
   g_assert_false (gtk_widget_get_visible (td_test_find (row, GTK_TYPE_PROGRESS_BAR, NULL, NULL)));

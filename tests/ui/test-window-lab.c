@@ -600,6 +600,49 @@ offers_nothing (GtkWidget *choices, gpointer unused)
 }
 
 static void
+choose_by_action (gpointer action)
+{
+  activate (action, NULL);
+}
+
+static gboolean
+file_is_there (gpointer path)
+{
+  return g_file_test (path, G_FILE_TEST_EXISTS);
+}
+
+/* Each file is of its kind and has what is shown; variants come back from theirs. */
+static void
+exports_are_made (void)
+{
+  static const struct {
+    const char *action, *name, *begins, *has;
+  } files[] = { { "lab.save-png", "lab.png", "\x89PNG", "" },
+                { "lab.save-svg", "lab.svg", "<svg", "Smooth" },
+                { "lab.save-csv", "lab.csv", "", "Smooth" },
+                { "lab.save-variants", "lab-variants.json", "{", "Smooth" } };
+  g_autofree char *path = NULL;
+
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++) {
+    g_autofree char *meant = g_strdup_printf ("Export from the Lab; save; %s", files[i].name);
+    g_autofree char *bytes = NULL;
+    g_free (path);
+    path = g_build_filename (td_test_folder (), files[i].name, NULL);
+    g_autofree char *asked = td_test_choose (path, choose_by_action, (gpointer) files[i].action);
+    g_assert_cmpstr (asked, ==, meant);
+    td_test_wait (file_is_there, path, "the file");
+    g_assert_true (g_file_get_contents (path, &bytes, NULL, NULL));
+    g_assert_true (g_str_has_prefix (bytes, files[i].begins));
+    g_assert_nonnull (strstr (bytes, files[i].has));
+  }
+  activate ("lab.remove", g_variant_new_uint32 (2));
+  td_test_wait (there_are, GUINT_TO_POINTER (3), "two variants and the reference");
+  g_autofree char *asked = td_test_choose (path, choose_by_action, "lab.load");
+  g_assert_cmpstr (asked, ==, "Load Variants; open; Variants (.json)");
+  td_test_wait (there_are, GUINT_TO_POINTER (4), "the variants of the file");
+}
+
+static void
 test_variants (void)
 {
   activate ("lab.add", NULL);
@@ -624,6 +667,7 @@ test_variants (void)
   for (guint i = 6; i > 3; i--)
     activate ("lab.remove", g_variant_new_uint32 (i - 1));
   td_test_wait (there_are, GUINT_TO_POINTER (4), "three variants again");
+  exports_are_made ();
   td_test_pin_window ("lab", td_test_window);
 }
 

@@ -53,6 +53,12 @@ test_error (void)
   g_autofree char *words = td_label_error (error);
   g_assert_cmpstr (words, ==,
                    "3 rows; take “Method: Cone beam (FDK)”, or fewer (“Region: first row”)");
+  /* About a volume, a scan's fields have names of their own. */
+  g_clear_error (&error);
+  td_set_error (&error, TD_ERROR_INVALID, "{dataset}, {raw=8x8}, {pixel-mm}, {method=fdk}");
+  g_autofree char *of_volume = td_label_volume_error (error);
+  g_assert_cmpstr (of_volume, ==,
+                   "“Data set”, “Headerless slices: 8x8”, “Voxel (mm)”, “Method: Cone beam (FDK)”");
 }
 
 /* What a recipe's file has wrong is named as the window names it. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "window-test.h"
 
+#include <dlfcn.h>
 #include <execinfo.h>
 #include <math.h>
 #include <signal.h>
@@ -314,6 +315,27 @@ td_test_key (guint key, GdkModifierType state, gboolean down)
   return taken;
 }
 
+void
+td_test_press (gpointer widget, guint key)
+{
+  const GtkShortcutTrigger *wanted = GTK_SHORTCUT_TRIGGER (gtk_keyval_trigger_new (key, 0));
+  g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (widget);
+
+  for (guint i = 0; i < g_list_model_get_n_items (controllers); i++) {
+    g_autoptr (GObject) controller = g_list_model_get_item (controllers, i);
+    if (!GTK_IS_SHORTCUT_CONTROLLER (controller))
+      continue;
+    for (guint k = 0; k < g_list_model_get_n_items (G_LIST_MODEL (controller)); k++) {
+      g_autoptr (GtkShortcut) shortcut = g_list_model_get_item (G_LIST_MODEL (controller), k);
+      if (gtk_shortcut_trigger_equal (gtk_shortcut_get_trigger (shortcut), wanted))
+        gtk_shortcut_action_activate (gtk_shortcut_get_action (shortcut),
+                                      GTK_SHORTCUT_ACTION_EXCLUSIVE, widget,
+                                      gtk_shortcut_get_arguments (shortcut));
+    }
+  }
+  g_object_unref ((gpointer) wanted);
+}
+
 gboolean
 td_test_message_is_shown (gpointer unused)
 {
@@ -324,6 +346,81 @@ gboolean
 td_test_plan_is_ready (gpointer dialog)
 {
   return gtk_widget_get_sensitive (td_test_part (dialog, "accept"));
+}
+
+/* ── Files that a person chooses ── */
+
+/* Of the dialog that is shown next. */
+static struct {
+  gboolean waits;
+  const char *path;
+  char *asked;
+} choosing;
+
+/* The program's functions are found before the toolkit's of the same name. */
+void
+gtk_native_dialog_show (GtkNativeDialog *dialog)
+{
+  static const char *const actions[] = { "open", "save", "folder" };
+  void (*show) (GtkNativeDialog *) = NULL;
+
+  if (!choosing.waits) {
+    *(void **) &show = dlsym (RTLD_NEXT, "gtk_native_dialog_show");
+    show (dialog);
+    return;
+  }
+  GtkFileChooser *chooser = GTK_FILE_CHOOSER (dialog);
+  g_autoptr (GListModel) filters = gtk_file_chooser_get_filters (chooser);
+  const GtkFileChooserAction action = gtk_file_chooser_get_action (chooser);
+  g_autofree char *name
+      = action == GTK_FILE_CHOOSER_ACTION_SAVE ? gtk_file_chooser_get_current_name (chooser) : NULL;
+  GString *asked = g_string_new (gtk_native_dialog_get_title (dialog));
+  g_string_append_printf (asked, "; %s%s", actions[action],
+                          gtk_file_chooser_get_select_multiple (chooser) ? " several" : "");
+  if (name)
+    g_string_append_printf (asked, "; %s", name);
+  for (guint i = 0; i < g_list_model_get_n_items (filters); i++) {
+    g_autoptr (GtkFileFilter) filter = g_list_model_get_item (filters, i);
+    g_string_append_printf (asked, "; %s", gtk_file_filter_get_name (filter));
+  }
+  choosing.asked = g_string_free (asked, FALSE);
+  g_signal_emit_by_name (dialog, "response",
+                         choosing.path ? GTK_RESPONSE_ACCEPT : GTK_RESPONSE_CANCEL);
+}
+
+GListModel *
+gtk_file_chooser_get_files (GtkFileChooser *chooser)
+{
+  GListStore *files = g_list_store_new (G_TYPE_FILE);
+  g_autoptr (GFile) file = choosing.path ? g_file_new_for_path (choosing.path) : NULL;
+
+  if (file)
+    g_list_store_append (files, file);
+  return G_LIST_MODEL (files);
+}
+
+static gboolean
+was_asked (gpointer unused)
+{
+  return choosing.asked != NULL;
+}
+
+char *
+td_test_choose (const char *path, void (*ask) (gpointer user), gpointer user)
+{
+  choosing.waits = TRUE;
+  choosing.path = path;
+  ask (user);
+  td_test_wait (was_asked, NULL, "the dialog for a file");
+  choosing.waits = FALSE;
+  choosing.path = NULL;
+  return g_steal_pointer (&choosing.asked);
+}
+
+char *
+td_test_choose_by (gpointer button, const char *path)
+{
+  return td_test_choose (path, td_test_click, button);
 }
 
 /* ── The truth ── */

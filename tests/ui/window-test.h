@@ -59,8 +59,16 @@ gpointer td_test_row (gpointer parent, const char *title);
 void td_test_click (gpointer button);
 /* A key goes down or up wherever the focus is; whether the window took it. */
 gboolean td_test_key (guint key, GdkModifierType state, gboolean down);
+/* As the key does it: what the widget's class has bound to it, if anything. */
+void td_test_press (gpointer widget, guint key);
 gboolean td_test_message_is_shown (gpointer unused);
 gboolean td_test_plan_is_ready (gpointer dialog);
+
+/* The next dialog that asks for files is answered as soon as it is shown: by @path, or, if that is
+   NULL, by nothing. Returns what it asked: its title, what is to be chosen, the name that it
+   proposes, and its filters. */
+char *td_test_choose (const char *path, void (*ask) (gpointer user), gpointer user);
+char *td_test_choose_by (gpointer button, const char *path);
 
 /* The truth: the same slice by a job of our own. */
 float *td_test_slice_by_job (const TdRecipe *recipe, guint row);
