@@ -428,6 +428,9 @@ assert_told (const Work *work, const Case *test)
     g_assert_cmpuint (td_json_count (root, "rank"), ==, told++);
     g_assert_cmpstr (td_json_string (root, "device"), ==, test->device);
     g_assert_cmpfloat (td_json_number (root, "memory"), >, 1000);
+    g_assert_cmpstr (td_json_string (root, "node"), ==, g_get_host_name ());
+    g_assert_cmpstr (td_json_string (root, "precision"), ==, "single");
+    g_assert_cmpuint (strlen (td_json_string (root, "kernel")), >, 3);
     const guint parts = td_json_count (root, "view_parts");
     g_assert_cmpuint (parts, >, 0);
     if (test->columns == 1)
