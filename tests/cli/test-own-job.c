@@ -90,6 +90,26 @@ desk_write (const Desk *desk, const char *name, const char *text)
   g_assert_true (g_file_set_contents (path, text, -1, NULL));
 }
 
+/* Another volume of this program has the output's name. */
+static void
+desk_write_volume (const Desk *desk)
+{
+  const TdVolumeSpec spec = { .path = desk->file.output,
+                              .format = desk->file.recipe.output_format,
+                              .bits = 32,
+                              .nx = 2,
+                              .ny = 2,
+                              .n_slices = 1,
+                              .units = "1/px" };
+  const float slice[4] = { 0 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (&spec, &error);
+
+  g_assert_no_error (error);
+  g_assert_true (td_volume_writer_write (writer, 0, 1, slice, &error)
+                 && td_volume_writer_finish (writer, "{}", &error));
+}
+
 /* What the job has told of that name, all of it (JsonNode). */
 static GPtrArray *
 desk_told (const Desk *desk, const char *event)
@@ -149,6 +169,8 @@ test_tells (void)
   g_assert_cmpint (g_mkdir (slices, 0700), ==, 0);
   desk_write (&desk, "slices/000009.tif", "of an earlier run");
   desk_write (&desk, "keep", "");
+  desk_write_volume (&desk);
+  desk.file.overwrite = TRUE;
   desk_run (&desk, &run);
   g_assert_cmpint (run.status, ==, 0);
   g_assert_false (g_file_test (keep, G_FILE_TEST_EXISTS));

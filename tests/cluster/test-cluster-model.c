@@ -136,6 +136,25 @@ test_stages (void)
       }
 }
 
+/* Where a batch of views alone takes more than a rank has, there are as many rows as may be. */
+static void
+test_large_views (void)
+{
+  g_autoptr (GError) error = NULL;
+  TdModelMachine machine;
+
+  g_assert_true (td_model_machine_parse (&machine, "abci nodes:16", &error));
+  for (guint large = 0; large < 2; large++) {
+    TdModelProblem problem = ifdk_problem (64);
+    problem.n_columns = problem.n_rows = large ? 16384 : 2048;
+    g_autoptr (GArray) grids = td_model_grids (&machine, &problem, TD_CLUSTER_IFDK);
+    guint least = G_MAXUINT;
+    for (guint g = 0; g < grids->len; g++)
+      least = MIN (least, g_array_index (grids, TdModelGrid, g).rows);
+    g_assert_cmpuint (least, ==, large ? 64 : 1);
+  }
+}
+
 /* "Within 30 seconds and 2 minutes". */
 static void
 test_instant (void)
@@ -527,6 +546,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/cluster-model/units", test_units);
   g_test_add_func ("/cluster-model/table-5", test_table5);
+  g_test_add_func ("/cluster-model/large-views", test_large_views);
   g_test_add_func ("/cluster-model/stages", test_stages);
   g_test_add_func ("/cluster-model/instant", test_instant);
   g_test_add_func ("/cluster-model/today", test_today);

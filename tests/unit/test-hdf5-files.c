@@ -1586,6 +1586,41 @@ test_k11_missing (gconstpointer data)
   g_assert_error (error, TD_ERROR, TD_ERROR_NOT_FOUND);
 }
 
+/* Attributes by which values are others than the numbers are told, unless they change nothing. */
+static void
+test_scaled (void)
+{
+  static const struct {
+    const char *name;
+    double nothing;
+  } attributes[] = { { "scale_factor", 1 },
+                     { "scaling_factor", 1 },
+                     { "add_offset", 0 },
+                     { "scale", 1 },
+                     { "offset", 0 } };
+
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (attributes); i++) {
+    const char *name = attributes[i / 2].name;
+    const double value = i % 2 ? attributes[i / 2].nothing : 1 - attributes[i / 2].nothing;
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.h5");
+    hid_t file = td_h5_create_sized (path, 0);
+
+    {
+      TD_H5_GUARD;
+      g_auto (TdH5Id) exchange = add_group (file, "exchange");
+      add_frames (exchange, "data", 10, VIEWS, FALSE, 0);
+      g_auto (TdH5Id) frames = H5Dopen2 (exchange, "data", H5P_DEFAULT);
+      g_assert_true (td_h5_set_double (frames, name, value));
+    }
+    g_assert_true (td_h5_finish (file));
+    g_autoptr (TdScan) scan = open_scan (path, &(TdScanOptions) { .angles = "0:180" });
+    g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
+    g_autofree char *says = g_strdup_printf ("a %s of %g, which", name, value);
+    g_assert_cmpint (strstr (notes, says) != NULL, ==, i % 2 == 0);
+  }
+}
+
 /* ── Each thing of a file is lost, and each number is another ── */
 
 typedef struct {
@@ -1838,6 +1873,7 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/k11", test_k11);
   g_test_add_data_func ("/hdf5/k11-missing/frames", GUINT_TO_POINTER (1), test_k11_missing);
   g_test_add_data_func ("/hdf5/k11-missing/angles", GUINT_TO_POINTER (2), test_k11_missing);
+  g_test_add_func ("/hdf5/scaled", test_scaled);
   g_test_add_data_func ("/hdf5/changed/nxtomo", (gconstpointer) (guintptr) make_rich_nxtomo,
                         test_changed);
   g_test_add_data_func ("/hdf5/changed/dxchange", (gconstpointer) (guintptr) make_rich_dxchange,

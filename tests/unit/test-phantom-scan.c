@@ -116,6 +116,8 @@ test_beam (void)
         g_assert_cmpfloat_with_epsilon (leans[(f * 7 + v) * 33 + u],
                                         spec.dark_counts + level * (f < 5 ? 1 : 1 + 0.3 * x), 0.51);
     }
+  for (guint f = 0; f < 10; f++)
+    g_assert_cmpfloat (td_scan_facts (leaning)->flat_positions[f], ==, f < 5 ? 0 : 11);
   for (guint view = 0; view < 11; view++) /* a corner sees the open beam */
     g_assert_cmpfloat_with_epsilon (
         views[view * 7 * 33], spec.dark_counts + spec.counts * 0.4 * (1 - 0.3 * (view + 0.5) / 11),
