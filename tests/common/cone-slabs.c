@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cone-slabs.h"
 
+#include "devices.h"
+
+#include <math.h>
 #include <string.h>
 
 typedef struct {
@@ -69,15 +72,24 @@ td_test_cone_slabs (const TdTestConeSlabs *how, const TdConeTask *task, const fl
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (TdQueue) queue = td_queue_new (how->device, &error);
+
+  td_test_guard (how->device);
   const guint parts = how->family->symmetric_views (task, how->precision);
   const TdConeLimits limits = { how->per_turn * parts, task->n_rows, how->slab, how->precision };
-  g_autoptr (TdConeProjector) projector
+  const guint64 before = td_test_allocated (how->device);
+  TdConeProjector *projector
       = td_cone_projector_new (how->family, how->device, task, &limits, &error);
   g_assert_no_error (error);
   const Slabs slabs = { how, queue, projector, task, projections };
 
   for (guint k = 0; k < task->nz; k += how->slab)
     make_slab (&slabs, k, MIN (how->slab, task->nz - k), volume + (gsize) k * task->ny * task->nx);
+  /* Whether rows are padded is the projector's choice: plans take it that they are. */
+  td_test_workspace (how->device, before,
+                     how->family->workspace_bytes (task, &limits, td_device_info (how->device)),
+                     INFINITY);
+  td_cone_projector_free (projector);
+  g_assert_cmpuint (td_test_allocated (how->device), ==, before);
 }
 
 gboolean

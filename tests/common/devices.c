@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <glib/gstdio.h>
+#include <inttypes.h>
+#include <string.h>
 #include <unistd.h>
 
 void
@@ -14,6 +16,108 @@ td_test_random (float *values, gsize n, guint32 seed)
     values[i] = g_rand_double_range (random, -1, 1);
 }
 
+/* ── What lies behind a buffer ── */
+
+#define GUARD 512 /* bytes */
+
+static const TdDeviceOps *unguarded; /* of OpenCL's devices */
+static TdDeviceOps guarded;
+static GHashTable *guard_queues; /* TdQueue, by TdDevice */
+static GMutex guard_lock;
+
+static TdQueue *
+guard_queue (TdDevice *device)
+{
+  g_autoptr (GError) error = NULL;
+  TdQueue *queue = g_hash_table_lookup (guard_queues, device);
+
+  if (queue)
+    return queue;
+  queue = g_malloc0 (unguarded->sizes.queue);
+  queue->device = device;
+  unguarded->queue_new (queue, FALSE, &error);
+  g_assert_no_error (error);
+  g_hash_table_insert (guard_queues, device, queue);
+  return queue;
+}
+
+static void
+guard_device_free (TdDevice *device)
+{
+  g_mutex_lock (&guard_lock);
+  g_autofree TdQueue *queue = g_hash_table_lookup (guard_queues, device);
+  g_hash_table_remove (guard_queues, device);
+  g_mutex_unlock (&guard_lock);
+  if (queue)
+    unguarded->queue_free (queue);
+  unguarded->device_free (device);
+}
+
+/* Fills them with NaN, or reads them. */
+static void
+guard_transfer (TdBuffer *buffer, guint8 *bytes, gboolean up)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_mutex_lock (&guard_lock);
+  TdQueue *queue = guard_queue (buffer->device);
+  if (up)
+    unguarded->upload (queue, buffer, buffer->bytes, bytes, GUARD, &error);
+  else
+    unguarded->download (queue, bytes, buffer, buffer->bytes, GUARD, &error);
+  g_assert_no_error (error);
+  unguarded->queue_finish (queue, &error);
+  g_assert_no_error (error);
+  g_mutex_unlock (&guard_lock);
+}
+
+static gboolean
+guard_buffer_new (TdBuffer *buffer, GError **error)
+{
+  guint8 bytes[GUARD];
+
+  buffer->bytes += GUARD;
+  const gboolean made = unguarded->buffer_new (buffer, error);
+  buffer->bytes -= GUARD;
+  if (!made)
+    return FALSE;
+  memset (bytes, 0xff, sizeof bytes);
+  guard_transfer (buffer, bytes, TRUE);
+  return TRUE;
+}
+
+static void
+guard_buffer_free (TdBuffer *buffer)
+{
+  guint8 bytes[GUARD];
+
+  guard_transfer (buffer, bytes, FALSE);
+  for (guint i = 0; i < GUARD; i++)
+    if (bytes[i] != 0xff)
+      g_error ("%" PRIu64 " bytes of a buffer: byte %" PRIu64 " was written", buffer->bytes,
+               buffer->bytes + i);
+  unguarded->buffer_free (buffer);
+}
+
+void
+td_test_guard (TdDevice *device)
+{
+  device = device->hardware;
+  if (strcmp (device->info.api, "opencl") != 0 || device->info.kind != TD_DEVICE_CPU)
+    return;
+  if (!unguarded) {
+    unguarded = device->ops;
+    guarded = *unguarded;
+    guarded.buffer_new = guard_buffer_new;
+    guarded.buffer_free = guard_buffer_free;
+    guarded.device_free = guard_device_free;
+    guard_queues = g_hash_table_new (NULL, NULL);
+  }
+  /* Faults that a test has begun stay on top. */
+  if (device->ops == unguarded)
+    device->ops = &guarded;
+}
+
 TdDevice *
 td_test_open (gconstpointer id)
 {
@@ -21,6 +125,7 @@ td_test_open (gconstpointer id)
   TdDevice *device = td_device_open (id, &error);
 
   g_assert_no_error (error);
+  td_test_guard (device);
   return device;
 }
 
@@ -31,6 +136,26 @@ td_test_live_objects (TdDevice *device)
   const guint64 live = device->hardware->live_objects;
   g_mutex_unlock (&device->hardware->lock);
   return live;
+}
+
+guint64
+td_test_allocated (TdDevice *device)
+{
+  g_mutex_lock (&device->hardware->lock);
+  const guint64 bytes = device->hardware->allocated_bytes;
+  g_mutex_unlock (&device->hardware->lock);
+  return bytes;
+}
+
+void
+td_test_workspace (TdDevice *device, guint64 before, guint64 planned, double most)
+{
+  const guint64 taken = td_test_allocated (device) - before;
+
+  if (!device->info.cpu_shaped || device->info.host_pointers)
+    return;
+  g_assert_cmpuint (taken, <=, planned);
+  g_assert_cmpfloat (planned, <=, most * taken);
 }
 
 void

@@ -20,11 +20,20 @@ void td_test_own_cache (const char *name);
    them takes longer than most. */
 void td_test_own_rates (const char *name);
 
+/* From now on what lies behind the buffers of OpenCL's processors is NaN, and whoever writes there
+   ends the test when the buffer is freed. Sanitizers see the host's. */
+void td_test_guard (TdDevice *device);
+/* Guarded. */
 TdDevice *td_test_open (gconstpointer id);
 /* The device forgets its programs: it builds or loads them again. */
 void td_test_free_programs (TdDevice *device);
 /* What the device's hardware counts as not yet freed. */
 guint64 td_test_live_objects (TdDevice *device);
+/* Bytes of its buffers and textures. */
+guint64 td_test_allocated (TdDevice *device);
+/* Asserts that no more than @planned bytes were allocated since td_test_allocated() said @before,
+   and that @planned is at most @most times as much. Only OpenCL's processors are looked at. */
+void td_test_workspace (TdDevice *device, guint64 before, guint64 planned, double most);
 /* Asserts that nothing of the test is left, as the wrappers counted: drivers hide leaks from the
    sanitizer. */
 void td_test_close (TdDevice *device);

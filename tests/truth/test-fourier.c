@@ -45,6 +45,7 @@ run_on (TdDevice *device, TdQueue *queue, const TdBackprojectTask *task, const f
   g_autofree guint8 *garbage = g_malloc (out + margin);
   g_autoptr (TdBuffer) from = td_buffer_new (device, in + margin, NULL);
   TdBuffer *to = td_buffer_new (device, out + margin, NULL);
+  const guint64 before = td_test_allocated (device);
   g_autoptr (TdBackprojector) projector
       = td_backprojector_new (&td_family_fourier, device, task, NULL, n_slices, &error);
 
@@ -56,6 +57,10 @@ run_on (TdDevice *device, TdQueue *queue, const TdBackprojectTask *task, const f
                         n_slices, &error);
   g_assert_no_error (error);
   td_test_finish (queue);
+  td_test_workspace (device, before,
+                     td_family_fourier.workspace_bytes (&td_family_fourier, task,
+                                                        td_device_info (device), n_slices),
+                     2);
   return to;
 }
 

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "tests/common/devices.h"
+
 /* The host and standard families on every device against the double-precision reference, on random
    data (the others: test-families.c). Meson runs the program once for each instruction set of the
    host (TOMODESK_ISA) and with the environment's OpenCL. */
@@ -65,18 +67,27 @@ project (const Case *test, const TdBackprojectTask *task, const float *sinograms
   const guint64 margin = 64; /* bytes before both, so that offsets count */
   char *defines[] = { (char *) test->define, NULL };
   TdBackprojectVariant variant = { .family = test->family->name, .slices = 1, .defines = defines };
+
+  td_test_guard (test->device);
   g_autoptr (TdQueue) queue = td_queue_new (test->device, error);
   g_autoptr (TdBuffer) from = queue ? td_buffer_new (test->device, in + margin, error) : NULL;
   g_autoptr (TdBuffer) to = from ? td_buffer_new (test->device, out + margin, error) : NULL;
+  const guint64 before = to ? td_test_allocated (test->device) : 0;
   g_autoptr (TdBackprojector) projector
       = to ? td_backprojector_new (test->family, test->device, task, test->define ? &variant : NULL,
                                    n_slices, error)
            : NULL;
 
-  return projector && td_upload (queue, from, margin, sinograms, in, error)
-         && td_backprojector_run (projector, queue, (TdPlace) { from, margin },
-                                  (TdPlace) { to, margin }, n_slices, error)
-         && td_download (queue, slices, to, margin, out, error) && td_queue_finish (queue, error);
+  if (!projector || !td_upload (queue, from, margin, sinograms, in, error)
+      || !td_backprojector_run (projector, queue, (TdPlace) { from, margin },
+                                (TdPlace) { to, margin }, n_slices, error))
+    return FALSE;
+  if (!test->define) /* plans know no variants */
+    td_test_workspace (
+        test->device, before,
+        test->family->workspace_bytes (test->family, task, td_device_info (test->device), n_slices),
+        1.01);
+  return td_download (queue, slices, to, margin, out, error) && td_queue_finish (queue, error);
 }
 
 /* Relative L2 over all slices; the absolute one where the truth is 0. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Every GPU back-projection family, variant by variant, within its stated bound of the
    double-precision reference, on every OpenCL and CUDA device there is. */
+#include "tests/common/devices.h"
 #include "compute/parallel/backproject.h"
 
 #include <math.h>
@@ -144,6 +145,8 @@ check (TdDevice *device, const TdBackprojectFamily *family, const Case *c, const
 {
   g_autoptr (GError) error = NULL;
   gsize n = (gsize) c->n_slices * c->nx * c->ny;
+  td_test_guard (device);
+  const guint64 before = td_test_allocated (device);
   g_autofree float *out = g_new (float, n);
   g_autofree char *defines
       = variant && variant->defines ? g_strjoinv (" ", variant->defines) : g_strdup ("default");
@@ -154,6 +157,10 @@ check (TdDevice *device, const TdBackprojectFamily *family, const Case *c, const
     return; /* this variant asks more local memory than the device has: said so, as it should */
   g_assert_no_error (error);
   run (device, projector, p, c->n_slices, out);
+  if (!variant)
+    td_test_workspace (
+        device, before,
+        family->workspace_bytes (family, &p->task, td_device_info (device), c->n_slices), 1.2);
 
   double off = relative_error (out, p->truth, n);
   double bound = family->error_bound (family, &p->task, td_device_info (device));
