@@ -451,6 +451,40 @@ test_no_angle (void)
   }
 }
 
+/* A detector of another name, and frames behind as many links as are followed, or one more. */
+static void
+test_behind_links (void)
+{
+  for (guint n_links = 0; n_links <= 17; n_links += n_links ? 1 : 16) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.nxs");
+    const hid_t file = td_h5_create_sized (path, 0);
+    g_autoptr (GError) error = NULL;
+
+    add_nxtomo (file, "entry", NULL, 1);
+    {
+      TD_H5_GUARD;
+      g_auto (TdH5Id) instrument = td_h5_find (file, "/entry/instrument", NULL);
+      H5Lmove (instrument, "detector", instrument, "imaging", H5P_DEFAULT, H5P_DEFAULT);
+      if (n_links)
+        H5Lmove (instrument, "imaging/data", file, "link0", H5P_DEFAULT, H5P_DEFAULT);
+      for (guint i = 1; i <= n_links; i++) {
+        g_autofree char *to = g_strdup_printf ("/link%u", i - 1);
+        g_autofree char *from = g_strdup_printf ("/link%u", i);
+        H5Lcreate_soft (to, file, i < n_links ? from : "/entry/instrument/imaging/data",
+                        H5P_DEFAULT, H5P_DEFAULT);
+      }
+    }
+    g_assert_true (td_h5_finish (file));
+    g_autoptr (TdScan) scan = td_scan_open (path, NULL, NULL, &error);
+    if (n_links <= 16) {
+      g_assert_no_error (error);
+      check_nxtomo (scan);
+    } else
+      test_assert_sentence (error, "goes round in a circle");
+  }
+}
+
 /* What 3 of each unit is, in millimetres, keV and radians; 0: it is none of those. */
 static void
 test_units (void)
@@ -1104,6 +1138,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/hdf5/nxtomo/radians", "rad", test_nxtomo);
   g_test_add_data_func ("/hdf5/nxtomo/no-unit", NULL, test_nxtomo);
   g_test_add_func ("/hdf5/no-angle", test_no_angle);
+  g_test_add_func ("/hdf5/behind-links", test_behind_links);
   g_test_add_func ("/hdf5/names", test_names);
   g_test_add_func ("/hdf5/nxtomo/few-reads", test_few_reads);
   g_test_add_func ("/hdf5/nxtomo/esrf", test_esrf);
