@@ -14,6 +14,7 @@
 #include "ui/profile.h"
 #include "ui/residual-curve.h"
 #include "ui/ui.h"
+#include "window-pins.h"
 #include "window-test.h"
 
 /* ── Pixels ── */
@@ -41,6 +42,8 @@ chart_init (Chart *chart, GtkWidget *widget, guint width, guint height)
 static void
 chart_look (Chart *chart)
 {
+  static guint n_looks;
+  g_autofree char *place = g_strdup_printf ("look-%u", ++n_looks);
   g_autoptr (GBytes) png = td_test_picture_at_rest (chart->chart);
   g_autoptr (GError) error = NULL;
   g_autoptr (GdkTexture) texture = gdk_texture_new_from_bytes (png, &error);
@@ -51,6 +54,7 @@ chart_look (Chart *chart)
   g_free (chart->pixels);
   chart->pixels = g_malloc (4 * (gsize) chart->width * chart->height);
   gdk_texture_download (texture, chart->pixels, 4 * (gsize) chart->width);
+  td_test_pin_window (place, chart->chart);
 }
 
 static void
@@ -125,6 +129,8 @@ test_profile (void)
     /* 20 of 59 steps above the foot. */
     const guint line = chart_ink_down (&chart, 580, 52, 56);
     g_assert_true (zero ? line > 30 && line < 120 : line == 0);
+    g_assert_cmpuint (chart_ink_down (&chart, 580, 20, 51), ==, 0);
+    g_assert_cmpuint (chart_ink_down (&chart, 580, 57, HEIGHT - 1), ==, 0);
   }
   td_profile_show (profile, NULL, &view, 4, MARKED);
 }

@@ -463,7 +463,7 @@ access_dialog (const char *action, GType type, const char *place)
   access_look (place, dialog);
   if (type != TD_TYPE_RECONSTRUCT_DIALOG) /* whose plan is made anew each time */
     td_test_pin_choices (place, dialog);
-  gtk_window_close (dialog);
+  td_test_press (dialog, GDK_KEY_Escape);
   td_test_wait (td_test_window_is_gone, &type, "the dialog to close");
   access_no_window_is_hidden ();
 }
@@ -531,6 +531,7 @@ test_scan (void)
     GtkLabel *heading = td_test_part (td_test_scan_view (), headings[i]);
     g_assert_false (pango_layout_is_ellipsized (gtk_label_get_layout (heading)));
   }
+  td_test_pin_choices ("slices", td_test_part (td_test_window, "scan_view"));
   td_test_activate ("do-next", NULL);
   td_test_wait (access_axis_is_found, NULL, "the axis");
   td_test_activate ("show-trials", NULL);
@@ -561,6 +562,7 @@ test_pages (void)
                   "the page");
     access_look (pages[i], td_test_window);
   }
+  td_test_pin_choices ("geometry", td_test_part (td_test_window, "geometry_view"));
   access_check ();
   for (guint i = 0; i < G_N_ELEMENTS (charts); i++) {
     g_autofree char *part = g_strconcat ("lab_view.", charts[i][0], NULL);

@@ -8,6 +8,7 @@
 #include "ui-test.h"
 #include "ui/job-row.h"
 #include "ui/reconstruct-dialog.h"
+#include "window-pins.h"
 #include "window-test.h"
 
 static TdApplication *application;
@@ -140,7 +141,7 @@ test_submit (void)
   td_test_wait (td_test_plan_is_ready, dialog, "the plan");
   g_assert_nonnull (td_test_row (dialog, "The cluster down the hall"));
   td_test_wait (is_hidden, td_test_part (dialog, "each_device"), "this computer's devices to go");
-  td_test_screenshot (GTK_WIDGET (dialog), "cluster-reconstruct");
+  td_test_pin_window ("cluster-reconstruct", dialog);
   td_test_click (td_test_part (dialog, "accept"));
   td_test_wait (is_running, "window-slow.tif", "the job to run");
 }
@@ -237,7 +238,7 @@ test_cancel (void)
     td_test_wait (has_ended, item, "the job's end");
     g_assert_cmpint (td_job_item_state (item), ==, TD_JOB_CANCELLED);
   }
-  td_test_screenshot (GTK_WIDGET (td_test_window), "cluster-cancelled");
+  td_test_pin_window ("cluster-cancelled", td_test_window);
 }
 
 /* A job that fails says which rank did, where, and why; it can be launched again. */
@@ -258,7 +259,7 @@ test_failure (void)
   td_test_wait (td_test_message_is_shown, NULL, "the message");
   g_assert_cmpstr (td_job_item_error (job_at (2)), ==,
                    "rank 1 on node7, read: there is no space left");
-  td_test_screenshot (GTK_WIDGET (td_test_window), "cluster-failed");
+  td_test_pin_window ("cluster-failed", td_test_window);
   g_assert_true (gtk_widget_get_visible (td_test_part (row_of ("window-fails.tif"), "again")));
 }
 

@@ -29,7 +29,7 @@ test_turning (void)
 
   g_autoptr (GBytes) first = td_test_picture_at_rest (space);
   td_test_click (td_test_button (view, "Side"));
-  td_test_screenshot (GTK_WIDGET (td_test_window), "window-geometry-side");
+  td_test_pin_window ("window-geometry-side", td_test_part (td_test_window, "geometry_view"));
   g_autoptr (GBytes) side = td_test_picture (space);
   g_assert_false (g_bytes_equal (side, first));
   td_test_click (td_test_button (view, "As at first (0)"));
@@ -39,7 +39,7 @@ test_turning (void)
   g_autoptr (GBytes) later = td_test_picture (space);
   g_assert_false (g_bytes_equal (later, first));
   td_test_click (td_test_button (view, "Top"));
-  td_test_screenshot (GTK_WIDGET (td_test_window), "window-geometry-top");
+  td_test_pin_window ("window-geometry-top", td_test_part (td_test_window, "geometry_view"));
   td_test_click (td_test_button (view, "As at first (0)"));
   td_test_pin_window ("geometry", td_test_window);
 }

@@ -12,6 +12,7 @@
 #include "ui/volume-view.h"
 #include "ui/volume-window.h"
 #include "ui/advice-group.h"
+#include "window-pins.h"
 #include "window-test.h"
 
 static char *scan_path;
@@ -34,6 +35,7 @@ test_bad_file (void)
   td_window_open_path (td_test_window, bad);
   td_test_wait (td_test_message_is_shown, NULL, "the message");
   g_assert_cmpstr (td_test_state (), ==, "scan");
+  td_test_pin_window ("window-message", td_test_other_window (ADW_TYPE_MESSAGE_DIALOG));
   gtk_window_close (td_test_other_window (ADW_TYPE_MESSAGE_DIALOG));
   /* With none: the message takes the window. */
   td_test_activate ("close-scan", NULL);
@@ -41,7 +43,7 @@ test_bad_file (void)
   td_window_open_path (td_test_window, bad);
   td_test_wait (td_test_in_state, (gpointer) "failed", "the message in the window");
   g_assert_cmpuint (strlen (failure ()), >, 20);
-  td_test_screenshot (GTK_WIDGET (td_test_window), "window-failed");
+  td_test_pin_window ("window-failed", td_test_window);
 }
 
 /* Thinking better of opening another scan leaves the one that is open, and what was chosen for it.
@@ -155,7 +157,7 @@ test_details (void)
   g_assert_nonnull (strstr (failure (), "angles"));
   td_test_activate ("open-details", NULL);
   TdOpenDialog *dialog = TD_OPEN_DIALOG (td_test_other_window (TD_TYPE_OPEN_DIALOG));
-  td_test_screenshot (GTK_WIDGET (dialog), "window-details");
+  td_test_pin_window ("window-details", dialog);
   gtk_editable_set_text (td_test_row (dialog, "Angles (°), as 0:180"), " 0:180 ");
   td_number_row_set_value (td_test_row (dialog, "Detector pixel (mm)"), 0.25);
   td_test_click (td_test_button (dialog, "Open"));
@@ -271,7 +273,7 @@ test_volume (void)
     g_assert_cmpfloat (td_test_rms_between (image->pixels, truth, 96 * 96), <,
                        1e-4 * (image->maximum - image->minimum));
   }
-  td_test_screenshot (GTK_WIDGET (td_test_window), "window-volume-opened");
+  td_test_pin_window ("window-volume-opened", td_test_window);
 }
 
 /* What was done to one scan's pictures says nothing about another's: a box to measure in, a
@@ -324,6 +326,7 @@ test_lone_volume (void)
   /* Its slices are there all the same, in a window of their own. */
   GtkWindow *alone = td_test_other_window (TD_TYPE_VOLUME_WINDOW);
   td_test_wait (lone_volume_is_shown, alone, "its slices");
+  td_test_pin_window ("window-lone-volume", alone);
   gtk_window_close (alone);
 }
 

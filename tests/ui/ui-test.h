@@ -11,7 +11,7 @@ void td_test_wait (TdCondition condition, gpointer user, const char *what);
 void td_test_pause (guint ms);
 
 /* The widget as it is drawn, GL areas included: as a PNG file's bytes, or as NAME.png beside the
-   test program. */
+   test program. The latter is only made if the environment has TOMODESK_PICTURES. */
 GBytes *td_test_picture (GtkWidget *widget);
 /* The same once it stays as it is: what moves beside the widget may still change its size. */
 GBytes *td_test_picture_at_rest (GtkWidget *widget);

@@ -6,9 +6,12 @@
 
 #include "tests/common/pins.h"
 #include "ui-test.h"
+#include "ui/slice-view.h"
+#include "window-test.h"
 
 #define TRIES 1000 /* frames */
 #define MOST_CHOICES 3
+#define SCROLLING 40 /* frames, at the most */
 #define CELLS_X 8
 #define CELLS_Y 4
 
@@ -205,7 +208,8 @@ window_pins_masked (const char *line, gboolean unsure)
                          0, 0, NULL);
     figures = g_regex_new ("[0-9]+([.][0-9]+)?", 0, 0, NULL);
   }
-  return g_regex_replace_literal (unsure ? figures : times, line, -1, 0, "N", 0, NULL);
+  g_autofree char *timeless = g_regex_replace_literal (times, line, -1, 0, "N", 0, NULL);
+  return g_regex_replace_literal (unsure ? figures : times, timeless, -1, 0, "N", 0, NULL);
 }
 
 static void
@@ -227,6 +231,7 @@ window_pins_walk (Looking *looking, GtkWidget *widget)
   if (window_pins_skip (widget) || (looking->choosing && window_pins_comes_late (widget)))
     return;
   looking->unsure |= g_str_equal (G_OBJECT_TYPE_NAME (widget), "TdAxisAnswer")
+                     || g_str_equal (G_OBJECT_TYPE_NAME (widget), "TdBatchWindow")
                      || g_str_equal (G_OBJECT_TYPE_NAME (widget), "TdLabTable");
   window_pins_say (looking, widget, says);
   if (says->len > 0 || g_str_has_prefix (G_OBJECT_TYPE_NAME (widget), "Td")) {
@@ -264,11 +269,13 @@ window_pins_place (const char *place, GtkWidget *top)
                           adw_get_major_version (), adw_get_minor_version (), width, height);
 }
 
+/* A window that has no OpenGL says so. */
 static gboolean
 window_pins_are_compared (void)
 {
   return g_strcmp0 (g_getenv ("LANGUAGE"), "C") == 0 && !g_getenv ("TOMODESK_MARKED")
-         && !g_getenv ("TOMODESK_TEXT_PERCENT");
+         && !g_getenv ("TOMODESK_TEXT_PERCENT")
+         && g_strcmp0 (g_getenv ("GDK_DEBUG"), "gl-disable") != 0;
 }
 
 /* What @now has, and @base has not, and the other way round. */
@@ -376,6 +383,8 @@ window_pins_pin (const char *place, gpointer top, char **base)
 void
 td_test_pin_window (const char *place, gpointer top)
 {
+  if (g_getenv ("TOMODESK_PICTURES"))
+    td_test_screenshot (top, place);
   if (window_pins_are_compared ())
     window_pins_pin (place, top, NULL);
 }
@@ -386,7 +395,10 @@ td_test_pin_window (const char *place, gpointer top)
 static void
 window_pins_collect (GtkWidget *widget, const GType *types, GPtrArray *found)
 {
-  if (window_pins_skip (widget))
+  const char *tip = gtk_widget_get_tooltip_text (widget);
+
+  if (window_pins_skip (widget) || (GTK_IS_MENU_BUTTON (widget) && types[0] != GTK_TYPE_MENU_BUTTON)
+      || (tip && g_str_has_prefix (tip, "Play "))) /* a movie is never at rest */
     return;
   for (guint i = 0; types[i]; i++)
     if (g_type_is_a (G_OBJECT_TYPE (widget), types[i])) {
@@ -405,6 +417,16 @@ window_pins_has_size (gpointer popover)
 }
 
 static gboolean
+window_pins_is_in_sight (gpointer widget)
+{
+  GtkWidget *top = GTK_WIDGET (gtk_widget_get_root (widget));
+  graphene_rect_t at;
+
+  return gtk_widget_compute_bounds (widget, top, &at) && at.origin.y > 0
+         && at.origin.y + at.size.height <= gtk_widget_get_height (top);
+}
+
+static gboolean
 window_pins_is_closed (gpointer popover)
 {
   return !gtk_widget_get_mapped (popover);
@@ -414,7 +436,7 @@ void
 td_test_pin_popovers (const char *place, gpointer top)
 {
   static GHashTable *seen;
-  const GType types[] = { GTK_TYPE_MENU_BUTTON, 0 };
+  const GType types[] = { GTK_TYPE_MENU_BUTTON, ADW_TYPE_COMBO_ROW, 0 };
   g_autoptr (GPtrArray) buttons = g_ptr_array_new_with_free_func (g_object_unref);
 
   if (!window_pins_are_compared ())
@@ -423,20 +445,31 @@ td_test_pin_popovers (const char *place, gpointer top)
     seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   window_pins_collect (top, types, buttons);
   for (guint i = 0; i < buttons->len; i++) {
-    GtkMenuButton *button = buttons->pdata[i];
-    const char *tip = gtk_widget_get_tooltip_text (GTK_WIDGET (button));
-    const char *label = gtk_menu_button_get_label (button);
-    if (!gtk_widget_get_mapped (GTK_WIDGET (button))
-        || !gtk_widget_is_sensitive (GTK_WIDGET (button))
+    GtkWidget *button = buttons->pdata[i];
+    const gboolean menu = GTK_IS_MENU_BUTTON (button);
+    const char *tip = gtk_widget_get_tooltip_text (button);
+    const char *label = menu ? gtk_menu_button_get_label (GTK_MENU_BUTTON (button))
+                             : adw_preferences_row_get_title (ADW_PREFERENCES_ROW (button));
+    if (!gtk_widget_get_mapped (button) || !gtk_widget_is_sensitive (button)
         || !g_hash_table_add (seen, g_strdup_printf ("%s %s", tip, label)))
       continue;
     g_autofree char *at = g_strdup_printf ("%s-menu-%s", place, tip ? tip : label);
     g_strdelimit (at, " :", '-');
-    gtk_menu_button_popup (button);
-    GtkWidget *popover = GTK_WIDGET (gtk_menu_button_get_popover (button));
+    if (!menu) { /* a list needs a place beside its row */
+      gtk_widget_grab_focus (button);
+      for (guint k = 0; k < SCROLLING && !window_pins_is_in_sight (button); k++)
+        window_pins_frame (top);
+      if (!window_pins_is_in_sight (button)) {
+        g_test_message ("%s: out of sight", at);
+        continue;
+      }
+      gtk_popover_popup (GTK_POPOVER (td_test_find (button, GTK_TYPE_POPOVER, NULL, NULL)));
+    } else
+      gtk_menu_button_popup (GTK_MENU_BUTTON (button));
+    gpointer popover = td_test_find (button, GTK_TYPE_POPOVER, NULL, NULL);
     td_test_wait (window_pins_has_size, popover, at);
     window_pins_pin (at, popover, NULL);
-    gtk_menu_button_popdown (button);
+    gtk_popover_popdown (popover);
     td_test_wait (window_pins_is_closed, popover, at);
   }
 }
@@ -457,7 +490,15 @@ window_pins_choose (GtkWidget *control, guint way, void (*look) (gpointer user),
     g_object_set (control, "selected", before, NULL);
   } else if (way > 0)
     return FALSE;
-  else if (GTK_IS_SPIN_BUTTON (control)) {
+  else if (TD_IS_SLICE_VIEW (control)) {
+    const TdImage *image = td_slice_view_get_image (TD_SLICE_VIEW (control));
+    if (!image)
+      return FALSE;
+    g_signal_emit_by_name (control, "pointed", image->extent_width / 2, image->extent_height / 2,
+                           TRUE);
+    look (user);
+    g_signal_emit_by_name (control, "pointed", 0.0, 0.0, FALSE);
+  } else if (GTK_IS_SPIN_BUTTON (control)) {
     const double before = gtk_spin_button_get_value (GTK_SPIN_BUTTON (control));
     gtk_spin_button_spin (GTK_SPIN_BUTTON (control), GTK_SPIN_STEP_FORWARD, 0);
     look (user);
@@ -486,15 +527,33 @@ window_pins_look (gpointer user)
   choosing->wrong = window_pins_wrong (choosing->at, choosing->top, choosing->base);
 }
 
+/* The pointer of the screen lies somewhere: pictures do not follow it any more. */
+static gboolean
+window_pins_leave (GtkWidget *widget, gpointer unused)
+{
+  g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (widget);
+
+  for (guint i = 0; TD_IS_SLICE_VIEW (widget) && i < g_list_model_get_n_items (controllers); i++) {
+    g_autoptr (GtkEventController) one = g_list_model_get_item (controllers, i);
+    if (GTK_IS_EVENT_CONTROLLER_MOTION (one))
+      gtk_event_controller_set_propagation_phase (one, GTK_PHASE_NONE);
+  }
+  if (TD_IS_SLICE_VIEW (widget))
+    g_signal_emit_by_name (widget, "pointed", 0.0, 0.0, FALSE);
+  return FALSE;
+}
+
 void
 td_test_pin_choices (const char *place, gpointer top)
 {
-  const GType types[] = { ADW_TYPE_COMBO_ROW, GTK_TYPE_DROP_DOWN,    GTK_TYPE_SPIN_BUTTON,
-                          GTK_TYPE_SWITCH,    GTK_TYPE_CHECK_BUTTON, 0 };
+  const GType types[]
+      = { ADW_TYPE_COMBO_ROW,    GTK_TYPE_DROP_DOWN,     GTK_TYPE_SPIN_BUTTON, GTK_TYPE_SWITCH,
+          GTK_TYPE_CHECK_BUTTON, GTK_TYPE_TOGGLE_BUTTON, TD_TYPE_SLICE_VIEW,   0 };
   g_autoptr (GPtrArray) controls = g_ptr_array_new_with_free_func (g_object_unref);
 
   if (!window_pins_are_compared ())
     return;
+  td_test_find (top, GTK_TYPE_WIDGET, window_pins_leave, NULL);
   window_pins_frame (top);
   g_auto (GStrv) base = window_pins_take (top, TRUE);
   window_pins_collect (top, types, controls);

@@ -7,8 +7,10 @@
    Words, tooltips, what readers of screens say, numbers, switches, what can be used, and what is
    drawn. It looks in English, at the usual size, by the toolkit that made the figures. */
 void td_test_pin_window (const char *place, gpointer top);
-/* The same of each menu that can be opened below @top, once in the program. */
+/* The same of each menu and each list of choices that can be opened below @top, once in the
+   program. */
 void td_test_pin_popovers (const char *place, gpointer top);
-/* What changes below @top by each choice, switch and number that can be used there. A choice takes
-   each value, and a number the next. Each is as it was afterwards. */
+/* What changes below @top by each choice, switch, number and button that stays down, and by the
+   pointer on a picture. A choice takes each value, and a number the next. Each is as it was
+   afterwards. */
 void td_test_pin_choices (const char *place, gpointer top);
