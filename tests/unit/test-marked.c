@@ -42,8 +42,13 @@ marked_check (const char *text)
 {
   static GRegex *plain;
 
-  if (!plain)
-    plain = g_regex_new ("(?:" KEPT ")(*SKIP)(*FAIL)|[A-Za-z]{3,}", 0, 0, NULL);
+  if (!plain) {
+    g_autoptr (TdDevice) host = td_device_open ("host", NULL);
+    g_autofree char *name = g_regex_escape_string (host->info.name, -1); /* its maker's words */
+    g_autofree char *pattern
+        = g_strconcat ("(?:", name, "|" KEPT ")(*SKIP)(*FAIL)|[A-Za-z]{3,}", NULL);
+    plain = g_regex_new (pattern, 0, 0, NULL);
+  }
   g_assert_nonnull (plain);
   g_test_message ("%s", text);
   if (!marked || !g_regex_match (plain, text, 0, NULL))
