@@ -3,6 +3,7 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
+#include <signal.h>
 #include <string.h>
 
 #include "config.h"
@@ -192,7 +193,8 @@ opencl_unusable (cl_device_id device)
 
 /* All devices of all platforms, in the platforms' order; the index is the number in the id. One
    thread at a time: while PoCL 3.1 prepares its devices for one thread, it gives unprepared ones to
-   another. */
+   another. LLVM, which comes with PoCL, catches SIGTRAP and returns. What GLib ends by it, as where
+   memory is short, would then turn in a loop for ever. */
 static GArray *
 all_devices (void)
 {
@@ -201,7 +203,9 @@ all_devices (void)
   GArray *devices = g_array_new (FALSE, FALSE, sizeof (cl_device_id));
   cl_platform_id platforms[64];
   cl_uint n_platforms = 0;
+  struct sigaction trap;
 
+  sigaction (SIGTRAP, NULL, &trap);
   if (clGetPlatformIDs (G_N_ELEMENTS (platforms), platforms, &n_platforms) != CL_SUCCESS)
     return devices;
   for (guint p = 0; p < MIN (n_platforms, G_N_ELEMENTS (platforms)); p++) {
@@ -212,6 +216,7 @@ all_devices (void)
         == CL_SUCCESS)
       g_array_append_vals (devices, found, MIN (n_found, G_N_ELEMENTS (found)));
   }
+  sigaction (SIGTRAP, &trap, NULL);
   return devices;
 }
 
