@@ -102,18 +102,6 @@ ui_on_contrast (AdwStyleManager *styles, GParamSpec *property, gpointer unused)
   }
 }
 
-void
-td_ui_init (void)
-{
-  g_resources_register (td_ui_get_resource ());
-  td_spoken_names_init ();
-  td_drawing_by_processor (); /* before the first window asks for its renderer */
-  ui_add_style ("/org/tomodesk/ui/style.css", 0);
-  AdwStyleManager *styles = adw_style_manager_get_default ();
-  g_signal_connect (styles, "notify::high-contrast", G_CALLBACK (ui_on_contrast), NULL);
-  ui_on_contrast (styles, NULL, NULL);
-}
-
 GtkWidget *
 td_telling_dialog_new (GtkWindow *over, const char *heading, const char *text)
 {
@@ -351,6 +339,11 @@ ui_follow (GtkWidget *widget, GdkFrameClock *clock, gpointer user)
   GtkAdjustment *adjustment = gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (scrolled));
   double at = gtk_adjustment_get_value (adjustment),
          page = gtk_adjustment_get_page_size (adjustment);
+  GtkWidget *focus = gtk_root_get_focus (gtk_widget_get_root (widget));
+  if (focus && gtk_widget_get_native (focus) != gtk_widget_get_native (widget)) {
+    gtk_adjustment_set_value (adjustment, at); /* what dropped down meanwhile stays where it is */
+    return G_SOURCE_REMOVE;
+  }
   double top = at + bounds.origin.y, foot = top + bounds.size.height;
   gtk_adjustment_clamp_page (adjustment, top, MIN (foot, top + page));
   following->frames++;
@@ -366,4 +359,62 @@ td_scroll_into_sight (GtkWidget *widget)
 
   following->until_us = g_get_monotonic_time () + SETTLING_US;
   gtk_widget_add_tick_callback (widget, ui_follow, following, g_free);
+}
+
+static gboolean
+ui_is_in_sight (GtkWidget *widget)
+{
+  for (GtkWidget *up = widget; !GTK_IS_NATIVE (up); up = gtk_widget_get_parent (up)) {
+    graphene_rect_t at, seen = GRAPHENE_RECT_INIT (0, 0, (float) gtk_widget_get_width (up),
+                                                   (float) gtk_widget_get_height (up));
+    if (GTK_IS_VIEWPORT (up) && gtk_widget_compute_bounds (widget, up, &at)
+        && !graphene_rect_intersection (&at, &seen, NULL))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* A key does nothing to what was scrolled away: it brings that back. A list that drops down there
+ * may lie on no monitor, and GTK gives it the size of an uninitialised variable. */
+static gboolean
+ui_on_key (GtkEventControllerKey *keys, guint key, guint code, GdkModifierType state,
+           GtkWindow *window)
+{
+  static const guint using[]
+      = { GDK_KEY_space, GDK_KEY_KP_Space, GDK_KEY_Return, GDK_KEY_KP_Enter, GDK_KEY_ISO_Enter };
+  GtkWidget *focus = gtk_window_get_focus (window);
+
+  for (guint i = 0; focus && !GTK_IS_TEXT (focus) && i < G_N_ELEMENTS (using); i++)
+    if (key == using[i] && !ui_is_in_sight (focus)) {
+      td_scroll_into_sight (focus);
+      return TRUE;
+    }
+  return FALSE;
+}
+
+static void
+ui_on_windows (GListModel *windows, guint at, guint removed, guint added, gpointer unused)
+{
+  for (guint i = at; i < at + added; i++) {
+    g_autoptr (GtkWidget) window = g_list_model_get_item (windows, i);
+    GtkEventController *keys = gtk_event_controller_key_new ();
+    gtk_event_controller_set_propagation_phase (keys, GTK_PHASE_CAPTURE);
+    g_signal_connect (keys, "key-pressed", G_CALLBACK (ui_on_key), window);
+    gtk_widget_add_controller (window, keys);
+  }
+}
+
+/* ── The room ── */
+
+void
+td_ui_init (void)
+{
+  g_resources_register (td_ui_get_resource ());
+  td_spoken_names_init ();
+  td_drawing_by_processor (); /* before the first window asks for its renderer */
+  ui_add_style ("/org/tomodesk/ui/style.css", 0);
+  AdwStyleManager *styles = adw_style_manager_get_default ();
+  g_signal_connect (styles, "notify::high-contrast", G_CALLBACK (ui_on_contrast), NULL);
+  ui_on_contrast (styles, NULL, NULL);
+  g_signal_connect (gtk_window_get_toplevels (), "items-changed", G_CALLBACK (ui_on_windows), NULL);
 }

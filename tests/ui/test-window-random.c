@@ -3,7 +3,7 @@
    scans. Nothing may crash, warn or hang, and the keyboard must stay where something is shown.
    TOMODESK_ACTIONS says how many; --seed and what the log names repeat a run. TOMODESK_DEADLINE_S
    is how long one action may take, for a computer that does much else. */
-#include <stdio.h>
+#include <math.h>
 #include <unistd.h>
 #include <string.h>
 
@@ -127,6 +127,111 @@ random_set (GtkAdjustment *adjustment)
   counts[SET]++;
 }
 
+/* Nobody reaches what lies beside an open list before the list is closed. */
+static void
+random_close_lists (GtkWidget *below, GtkWidget *used)
+{
+  if (GTK_IS_POPOVER (below) && gtk_widget_get_mapped (below)
+      && gtk_popover_get_autohide (GTK_POPOVER (below)) && !gtk_widget_is_ancestor (used, below))
+    gtk_popover_popdown (GTK_POPOVER (below));
+  for (GtkWidget *child = gtk_widget_get_first_child (below); child;
+       child = gtk_widget_get_next_sibling (child))
+    random_close_lists (child, used);
+}
+
+static guint n_frames;
+
+static gboolean
+random_on_frame (GtkWidget *widget, GdkFrameClock *clock, gpointer unused)
+{
+  n_frames++;
+  return G_SOURCE_REMOVE;
+}
+
+/* What was moved has its place after a frame. */
+static void
+random_next_frame (GtkWidget *widget)
+{
+  n_frames = 0;
+  gtk_widget_add_tick_callback (widget, random_on_frame, NULL, NULL);
+  for (guint i = 0; i < 200 && !n_frames && gtk_widget_get_mapped (widget); i++)
+    td_test_pause (5);
+}
+
+/* Whether it is there already. */
+static gboolean
+random_scroll_along (GtkAdjustment *adjustment, double at, double size)
+{
+  const double value = gtk_adjustment_get_value (adjustment);
+  const double page = gtk_adjustment_get_page_size (adjustment);
+
+  if (at < 0 || size > page)
+    gtk_adjustment_set_value (adjustment, value + at);
+  else if (at + size > page)
+    gtk_adjustment_set_value (adjustment, value + at + size - page);
+  return gtk_adjustment_get_value (adjustment) == value;
+}
+
+static gboolean
+random_scroll (GtkWidget *widget)
+{
+  gboolean there = TRUE;
+
+  for (GtkWidget *up = gtk_widget_get_parent (widget); up; up = gtk_widget_get_parent (up)) {
+    graphene_rect_t at;
+    if (!GTK_IS_VIEWPORT (up) || !gtk_widget_compute_bounds (widget, up, &at))
+      continue;
+    there &= random_scroll_along (gtk_scrollable_get_hadjustment (GTK_SCROLLABLE (up)), at.origin.x,
+                                  at.size.width);
+    there &= random_scroll_along (gtk_scrollable_get_vadjustment (GTK_SCROLLABLE (up)), at.origin.y,
+                                  at.size.height);
+  }
+  return there;
+}
+
+static gboolean
+random_is_in_window (GtkWidget *widget)
+{
+  GtkWidget *window = GTK_WIDGET (gtk_widget_get_root (widget));
+  graphene_rect_t at, seen = GRAPHENE_RECT_INIT (0, 0, (float) gtk_widget_get_width (window),
+                                                 (float) gtk_widget_get_height (window));
+
+  return gtk_widget_compute_bounds (widget, window, &at)
+         && graphene_rect_intersection (&at, &seen, NULL);
+}
+
+static void
+random_tell_place (GtkWidget *widget)
+{
+  for (GtkWidget *up = widget; up; up = gtk_widget_get_parent (up)) {
+    graphene_rect_t at;
+    const gboolean placed = gtk_widget_compute_bounds (widget, up, &at);
+    g_printerr ("# %s %d × %d: at %.0f, %.0f\n", G_OBJECT_TYPE_NAME (up), gtk_widget_get_width (up),
+                gtk_widget_get_height (up), placed ? (double) at.origin.x : NAN,
+                placed ? (double) at.origin.y : NAN);
+  }
+}
+
+/* A hand uses what it sees, and everything can be scrolled into sight. FALSE: the widget is gone
+ * meanwhile. */
+static gboolean
+random_reach (GtkWidget *widget)
+{
+  g_autoptr (GtkWidget) held = g_object_ref (widget);
+
+  random_close_lists (GTK_WIDGET (gtk_widget_get_root (widget)), widget);
+  for (guint i = 0; i < 100 && gtk_widget_get_mapped (widget); i++) {
+    random_next_frame (widget);
+    if (gtk_widget_get_mapped (widget) && random_scroll (widget) && random_is_in_window (widget))
+      return gtk_widget_is_sensitive (widget);
+  }
+  if (gtk_widget_get_mapped (widget)) {
+    random_tell_place (widget);
+    g_error ("%s cannot be scrolled into sight", G_OBJECT_TYPE_NAME (widget));
+  }
+  return FALSE;
+}
+
 static void
 random_use (GtkWidget *widget)
 {
@@ -215,6 +320,8 @@ random_do (void)
     counts[FOCUSED]++;
   } else {
     GtkWidget *widget = usable->pdata[g_test_rand_int_range (0, (int) usable->len)];
+    if (!random_reach (widget))
+      return;
     if (gtk_widget_get_focusable (widget) && g_test_rand_bit ())
       gtk_widget_grab_focus (widget);
     if (g_test_verbose ())
@@ -241,39 +348,30 @@ random_check_focus (void)
   g_assert_true (!focus || gtk_widget_get_mapped (focus));
 }
 
-/* The widget that a warning has the address of, and what it stands in: it tells where that was. */
+/* GTK 4.8 gives a list any size where it drops down beyond all monitors. */
 static void
-random_tell_place (const char *address)
+random_tell_lists (GtkWidget *below)
 {
-  gpointer widget = NULL;
-
-  if (sscanf (address, "%p", &widget) != 1)
-    return;
-  for (GtkWidget *up = widget; up; up = gtk_widget_get_parent (up))
-    g_printerr ("# %s %d × %d%s%s%s\n", G_OBJECT_TYPE_NAME (up), gtk_widget_get_width (up),
-                gtk_widget_get_height (up), gtk_widget_get_visible (up) ? "" : " (hidden)",
-                gtk_widget_get_child_visible (up) ? "" : " (another is shown)",
-                gtk_widget_get_mapped (up) ? "" : " (not mapped)");
+  if (GTK_IS_POPOVER (below) && gtk_widget_get_visible (below))
+    random_tell_place (gtk_widget_get_parent (below));
+  for (GtkWidget *child = gtk_widget_get_first_child (below); child;
+       child = gtk_widget_get_next_sibling (child))
+    random_tell_lists (child);
 }
 
-/* When a list drops down in a window that opened this moment, the toolkit asks for that window's
- * monitor. It asks for the pointer in a list whose window goes. */
+/* The toolkit asks for the pointer in a list whose window goes. */
 static gboolean
 random_is_fatal (const char *domain, GLogLevelFlags level, const char *message, gpointer unused)
 {
-  static gint64 without_us; /* the list then has no size at first */
+  GListModel *windows = gtk_window_get_toplevels ();
 
-  if (strstr (message, "gdk_monitor_get_geometry")) {
-    without_us = g_get_monotonic_time ();
-    return FALSE;
+  for (guint i = 0; i < g_list_model_get_n_items (windows); i++) {
+    g_autoptr (GtkWidget) window = g_list_model_get_item (windows, i);
+    if (strstr (message, "gdk_monitor_get_geometry"))
+      random_tell_lists (window);
   }
-  if (strstr (message, "without a current allocation") && strstr (message, " 0x"))
-    random_tell_place (strstr (message, " 0x"));
-  if (strstr (message, "gdk_surface_get_device_position")
-      || strstr (message, "_gtk_widget_find_at_coords"))
-    return FALSE;
-  return !strstr (message, "gtk_widget_size_allocate(): attempt to allocate Gtk")
-         || g_get_monotonic_time () - without_us > 2 * G_USEC_PER_SEC;
+  return !strstr (message, "gdk_surface_get_device_position")
+         && !strstr (message, "_gtk_widget_find_at_coords");
 }
 
 static void

@@ -620,6 +620,60 @@ test_closed_while_typing (void)
   }
 }
 
+static gboolean
+takes_focus (GtkWidget *widget, gpointer unused)
+{
+  return gtk_widget_get_mapped (widget) && gtk_widget_grab_focus (widget)
+         && gtk_widget_has_focus (widget);
+}
+
+static gboolean
+is_in_sight (gpointer row)
+{
+  GtkWidget *port = gtk_widget_get_ancestor (row, GTK_TYPE_VIEWPORT);
+  graphene_rect_t at;
+
+  return gtk_widget_compute_bounds (row, port, &at) && at.origin.y >= 0
+         && at.origin.y + at.size.height <= gtk_widget_get_height (port);
+}
+
+static gboolean
+is_laid_out (gpointer adjustment)
+{
+  return gtk_adjustment_get_upper (adjustment) > 0;
+}
+
+/* A key does nothing to what was scrolled away: GTK gives a list beyond all monitors any size.
+ */
+static void
+test_key_out_of_sight (void)
+{
+  GtkWidget *panel = td_test_part (td_test_window, "panel.scroller");
+  GtkAdjustment *down = gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (panel));
+
+  td_test_wait (is_laid_out, down, "the panel");
+  GtkWidget *row = td_test_find (panel, ADW_TYPE_COMBO_ROW, takes_focus, NULL);
+  td_test_wait (is_in_sight, row, "the row to be seen");
+  g_assert_false (td_test_key (GDK_KEY_space, 0, TRUE));
+  gtk_adjustment_set_value (down, 0);
+  td_test_pause (100);
+  g_assert_false (is_in_sight (row));
+  g_assert_true (td_test_key (GDK_KEY_space, 0, TRUE));
+  td_test_wait (is_in_sight, row, "the row to come back");
+
+  /* A list that drops down meanwhile stays where it is. */
+  GtkWidget *chooser = td_test_find (panel, TD_TYPE_STEP_CHOOSER, NULL, NULL);
+  gtk_adjustment_set_value (down, 0);
+  td_test_pause (100);
+  td_scroll_into_sight (row);
+  gtk_popover_popup (GTK_POPOVER (chooser));
+  td_test_wait (is_mapped, chooser, "the list of steps");
+  const double value = gtk_adjustment_get_value (down);
+  td_test_pause (600);
+  g_assert_cmpfloat (gtk_adjustment_get_value (down), ==, value);
+  gtk_popover_popdown (GTK_POPOVER (chooser));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -645,6 +699,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-use/missing-flats", test_missing_flats);
   g_test_add_func ("/window-use/path-end", test_path_end);
   g_test_add_func ("/window-use/closed-while-typing", test_closed_while_typing);
+  g_test_add_func ("/window-use/key-out-of-sight", test_key_out_of_sight);
   g_test_add_func ("/window-use/terminated", test_terminated);
   int status = g_test_run ();
   g_object_unref (application);
