@@ -927,6 +927,11 @@ window_on_drop (GtkDropTarget *target, const GValue *value, double x, double y, 
     window_toast (self, _ ("Only files on this computer’s disks can be used"));
     return FALSE;
   }
+  if (files->next) {
+    g_autofree char *text = g_strdup_printf (
+        _ ("The first of %u files was opened; Batch takes many scans"), g_slist_length (files));
+    window_toast (self, text);
+  }
   if (td_session_scan (self->session) && g_str_has_suffix (path, ".recipe.json"))
     window_load_recipe (self, path);
   else

@@ -348,6 +348,37 @@ test_replace (void)
   td_test_assert_shown_slice ();
 }
 
+static gboolean
+is_told_of_files (GtkWidget *label, gpointer unused)
+{
+  return strstr (gtk_label_get_text (GTK_LABEL (label)), "first of 300 files") != NULL;
+}
+
+/* Of many files that are dropped at once the first is opened, and that is said. */
+static void
+test_drop_many (void)
+{
+  g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (GTK_WIDGET (td_test_window));
+  g_auto (GValue) value = G_VALUE_INIT;
+  GSList *files = NULL;
+
+  for (guint i = 0; i < 300; i++)
+    files = g_slist_prepend (files, g_file_new_for_path (scan_path));
+  g_value_init (&value, GDK_TYPE_FILE_LIST);
+  g_value_take_boxed (&value, files);
+  for (guint i = 0; i < g_list_model_get_n_items (controllers); i++) {
+    g_autoptr (GtkEventController) one = g_list_model_get_item (controllers, i);
+    gboolean taken = FALSE;
+    if (GTK_IS_DROP_TARGET (one))
+      g_signal_emit_by_name (one, "drop", &value, 0.0, 0.0, &taken);
+    g_assert_true (!GTK_IS_DROP_TARGET (one) || taken);
+  }
+  td_test_wait (td_test_in_state, (gpointer) "scan", "the scan to open");
+  td_test_wait (td_test_slice_is_there, NULL, "its slice");
+  g_assert_nonnull (
+      td_test_find (GTK_WIDGET (td_test_window), GTK_TYPE_LABEL, is_told_of_files, NULL));
+}
+
 /* Somebody still holds what looks for advice, as a screen reader may, and it comes to its end. The
    last test: the window is gone. */
 static void
@@ -403,6 +434,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-opening/another", test_another);
   g_test_add_func ("/window-opening/lone-volume", test_lone_volume);
   g_test_add_func ("/window-opening/replace", test_replace);
+  g_test_add_func ("/window-opening/drop-many", test_drop_many);
   g_test_add_func ("/window-opening/one-row", test_one_row);
   g_test_add_func ("/window-opening/closed-early", test_closed_early);
   int status = g_test_run ();
