@@ -392,6 +392,31 @@ ui_on_key (GtkEventControllerKey *keys, guint key, guint code, GdkModifierType s
   return FALSE;
 }
 
+/* GTK 4.8 scrolls to the focus in a list that dropped down as if it stood in the window. Its button
+ * then moved, beyond the monitor even, and the list with it. These handlers lie around GTK's. */
+static void
+ui_scroll_to_focus (GtkWindow *window, gboolean scrolls)
+{
+  GtkWidget *focus = gtk_window_get_focus (window);
+  GtkWidget *up = focus ? gtk_widget_get_ancestor (focus, GTK_TYPE_POPOVER) : NULL;
+
+  for (; up; up = gtk_widget_get_parent (up))
+    if (GTK_IS_VIEWPORT (up))
+      gtk_viewport_set_scroll_to_focus (GTK_VIEWPORT (up), scrolls);
+}
+
+static void
+ui_before_focus (GtkWindow *window, GParamSpec *property, gpointer unused)
+{
+  ui_scroll_to_focus (window, FALSE);
+}
+
+static void
+ui_after_focus (GtkWindow *window, GParamSpec *property, gpointer unused)
+{
+  ui_scroll_to_focus (window, TRUE);
+}
+
 static void
 ui_on_windows (GListModel *windows, guint at, guint removed, guint added, gpointer unused)
 {
@@ -401,6 +426,8 @@ ui_on_windows (GListModel *windows, guint at, guint removed, guint added, gpoint
     gtk_event_controller_set_propagation_phase (keys, GTK_PHASE_CAPTURE);
     g_signal_connect (keys, "key-pressed", G_CALLBACK (ui_on_key), window);
     gtk_widget_add_controller (window, keys);
+    g_signal_connect (window, "notify::focus-widget", G_CALLBACK (ui_before_focus), NULL);
+    g_signal_connect_after (window, "notify::focus-widget", G_CALLBACK (ui_after_focus), NULL);
   }
 }
 

@@ -373,10 +373,10 @@ test_drop_many (void)
       g_signal_emit_by_name (one, "drop", &value, 0.0, 0.0, &taken);
     g_assert_true (!GTK_IS_DROP_TARGET (one) || taken);
   }
-  td_test_wait (td_test_in_state, (gpointer) "scan", "the scan to open");
-  td_test_wait (td_test_slice_is_there, NULL, "its slice");
   g_assert_nonnull (
       td_test_find (GTK_WIDGET (td_test_window), GTK_TYPE_LABEL, is_told_of_files, NULL));
+  td_test_wait (td_test_in_state, (gpointer) "scan", "the scan to open");
+  td_test_wait (td_test_slice_is_there, NULL, "its slice");
 }
 
 /* Somebody still holds what looks for advice, as a screen reader may, and it comes to its end. The

@@ -22,9 +22,9 @@ static const char *const plain_actions[]
         "open-details",   "cancel-opening", "state-empty-beam", "choose-flats" };
 static const char *const pages[] = { "slices", "lab", "volume", "geometry" };
 static char *scans[N_SCANS];
-static guint counts[8];
+static guint counts[9];
 
-enum { PRESSED, SET, CHOSEN, TYPED, EXPANDED, ACTIVATED, FOCUSED, OPENED };
+enum { PRESSED, SET, CHOSEN, TYPED, EXPANDED, ACTIVATED, FOCUSED, OPENED, CHANGED };
 
 /* ── What can be used ── */
 
@@ -285,6 +285,44 @@ random_open (void)
   counts[OPENED]++;
 }
 
+/* Scans come before the ones before them are there, and go while they are read. */
+static void
+random_hurry (void)
+{
+  const int n = g_test_rand_int_range (2, 6);
+
+  for (int i = 0; i < n; i++) {
+    random_open ();
+    for (int k = g_test_rand_int_range (0, 4); k > 0; k--)
+      g_main_context_iteration (NULL, FALSE);
+    if (g_test_rand_bit ())
+      td_test_activate (g_test_rand_bit () ? "close-scan" : "cancel-opening", NULL);
+  }
+}
+
+/* What a desktop does to a program: the window's size, dark and light, larger text. */
+static void
+random_change_desktop (void)
+{
+  static const int sizes[][2] = { { 1270, 790 }, { 800, 600 }, { 360, 294 }, { 1, 1 } };
+  static const AdwColorScheme schemes[]
+      = { ADW_COLOR_SCHEME_DEFAULT, ADW_COLOR_SCHEME_FORCE_LIGHT, ADW_COLOR_SCHEME_FORCE_DARK };
+  const int *size = sizes[g_test_rand_int_range (0, G_N_ELEMENTS (sizes))];
+
+  switch (g_test_rand_int_range (0, 4)) {
+  case 0:
+    adw_style_manager_set_color_scheme (adw_style_manager_get_default (),
+                                        schemes[g_test_rand_int_range (0, 3)]);
+    break;
+  case 1:
+    g_object_set (gtk_settings_get_default (), "gtk-xft-dpi",
+                  (g_test_rand_bit () ? 1 : 2) * 96 * 1024, NULL);
+    break;
+  default: gtk_window_set_default_size (GTK_WINDOW (td_test_window), size[0], size[1]);
+  }
+  counts[CHANGED]++;
+}
+
 /* What the toolkit draws for files is its own, and many windows would only hide each other. */
 static void
 random_close_some (void)
@@ -313,6 +351,10 @@ random_do (void)
   random_collect (GTK_WIDGET (window), usable);
   if (which < 3 || usable->len == 0) {
     random_open ();
+  } else if (which < 4) {
+    random_hurry ();
+  } else if (which < 6) {
+    random_change_desktop ();
   } else if (which < 15) {
     random_action ();
   } else if (which < 25) {
@@ -394,9 +436,9 @@ test_random (void)
   }
   alarm (0);
   g_test_message ("%u actions: %u pressed, %u set, %u chosen, %u typed, %u expanded, %u activated, "
-                  "%u focus moved, %u scans opened",
+                  "%u focus moved, %u scans opened, %u changes of the desktop",
                   n, counts[PRESSED], counts[SET], counts[CHOSEN], counts[TYPED], counts[EXPANDED],
-                  counts[ACTIVATED], counts[FOCUSED], counts[OPENED]);
+                  counts[ACTIVATED], counts[FOCUSED], counts[OPENED], counts[CHANGED]);
 }
 
 int

@@ -621,10 +621,14 @@ test_closed_while_typing (void)
 }
 
 static gboolean
-takes_focus (GtkWidget *widget, gpointer unused)
+is_below_and_takes_focus (GtkWidget *row, gpointer unused)
 {
-  return gtk_widget_get_mapped (widget) && gtk_widget_grab_focus (widget)
-         && gtk_widget_has_focus (widget);
+  GtkWidget *port = gtk_widget_get_ancestor (row, GTK_TYPE_VIEWPORT);
+  graphene_rect_t at;
+
+  return gtk_widget_get_mapped (row) && gtk_widget_compute_bounds (row, port, &at)
+         && at.origin.y > gtk_widget_get_height (port) && gtk_widget_grab_focus (row)
+         && gtk_widget_has_focus (row);
 }
 
 static gboolean
@@ -652,7 +656,10 @@ test_key_out_of_sight (void)
   GtkAdjustment *down = gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (panel));
 
   td_test_wait (is_laid_out, down, "the panel");
-  GtkWidget *row = td_test_find (panel, ADW_TYPE_COMBO_ROW, takes_focus, NULL);
+  gtk_adjustment_set_value (down, 0);
+  td_test_pause (100);
+  GtkWidget *row = td_test_find (panel, ADW_TYPE_PREFERENCES_ROW, is_below_and_takes_focus, NULL);
+  g_assert_nonnull (row);
   td_test_wait (is_in_sight, row, "the row to be seen");
   g_assert_false (td_test_key (GDK_KEY_space, 0, TRUE));
   gtk_adjustment_set_value (down, 0);
@@ -670,6 +677,37 @@ test_key_out_of_sight (void)
   td_test_wait (is_mapped, chooser, "the list of steps");
   const double value = gtk_adjustment_get_value (down);
   td_test_pause (600);
+  g_assert_cmpfloat (gtk_adjustment_get_value (down), ==, value);
+  gtk_popover_popdown (GTK_POPOVER (chooser));
+}
+
+/* What drops down at the foot of the panel has the focus, and does not scroll the panel. */
+static void
+test_list_at_foot (void)
+{
+  GtkWidget *panel = td_test_part (td_test_window, "panel.scroller");
+  GtkAdjustment *down = gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (panel));
+  GtkWidget *chooser = td_test_find (panel, TD_TYPE_STEP_CHOOSER, NULL, NULL);
+  GtkWidget *button = gtk_widget_get_parent (chooser);
+  graphene_rect_t at;
+
+  gtk_adjustment_set_value (down, 0);
+  td_test_pause (100);
+  g_assert_true (
+      gtk_widget_compute_bounds (button, gtk_widget_get_ancestor (button, GTK_TYPE_VIEWPORT), &at));
+  const double foot = at.origin.y + at.size.height - gtk_adjustment_get_page_size (down);
+  gtk_adjustment_set_value (down, foot);
+  const double value = gtk_adjustment_get_value (down);
+  td_test_pause (100);
+  gtk_popover_popup (GTK_POPOVER (chooser));
+  td_test_wait (is_mapped, chooser, "the list of steps");
+  GtkWidget *list = td_test_find (chooser, GTK_TYPE_LIST_BOX, NULL, NULL);
+  for (GtkWidget *row = gtk_widget_get_first_child (list); row;
+       row = gtk_widget_get_next_sibling (row)) {
+    gtk_widget_grab_focus (row);
+    td_test_pause (20);
+  }
+  td_test_pause (300);
   g_assert_cmpfloat (gtk_adjustment_get_value (down), ==, value);
   gtk_popover_popdown (GTK_POPOVER (chooser));
 }
@@ -700,6 +738,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-use/path-end", test_path_end);
   g_test_add_func ("/window-use/closed-while-typing", test_closed_while_typing);
   g_test_add_func ("/window-use/key-out-of-sight", test_key_out_of_sight);
+  g_test_add_func ("/window-use/list-at-foot", test_list_at_foot);
   g_test_add_func ("/window-use/terminated", test_terminated);
   int status = g_test_run ();
   g_object_unref (application);
