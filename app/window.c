@@ -52,6 +52,7 @@ struct _TdWindow {
   AdwViewSwitcherBar *pages_bar; /* where the heading has no room for the switcher */
   AdwFlap *flap;
   GtkWindow *message; /* the last error's dialog; NULL: none is open */
+  GtkWindow *asks;    /* weak: the dialog that asks what is to be made of the scan */
   GtkToggleButton *sidebar_button;
   AdwStatusPage *failed_page;
   GtkLabel *opening_label;
@@ -1052,6 +1053,9 @@ on_reconstruct (TdWindow *self)
 
   window_tell_rates (self, TD_RECONSTRUCT_DIALOG (dialog));
   g_signal_connect_object (dialog, "accepted", G_CALLBACK (on_accepted), self, 0);
+  if (self->asks)
+    gtk_window_destroy (self->asks);
+  g_set_weak_pointer (&self->asks, GTK_WINDOW (dialog));
   gtk_window_present (GTK_WINDOW (dialog));
 }
 
@@ -1569,6 +1573,8 @@ on_scan_changed (TdSession *session, TdWindow *self)
   TdScan *scan = td_session_scan (session);
   const TdScanFacts *facts = td_session_facts (session);
 
+  if (self->asks) /* it is about another scan */
+    gtk_window_destroy (self->asks);
   td_steps_group_set_before (td_recipe_panel_steps (self->panel), FALSE);
   window_ask (self, NULL);
   window_forget_recall (self);
@@ -1789,6 +1795,7 @@ TD_DISPOSE (TdWindow, td_window)
   g_clear_pointer (&self->statement, td_scan_statement_free);
   g_clear_pointer (&self->failure, g_free);
   g_clear_weak_pointer (&self->message);
+  g_clear_weak_pointer (&self->asks);
   g_clear_weak_pointer (&self->recalled);
   g_clear_object (&self->asked);
   if (self->session)

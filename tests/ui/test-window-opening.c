@@ -379,6 +379,24 @@ test_drop_many (void)
   td_test_wait (td_test_slice_is_there, NULL, "its slice");
 }
 
+/* The dialog that asks where the volume goes is about the scan that it was opened for. */
+static void
+test_asked_for_another (void)
+{
+  GType type = TD_TYPE_RECONSTRUCT_DIALOG;
+
+  for (guint i = 0; i < 2; i++) {
+    td_test_open (scan_path);
+    td_test_activate ("reconstruct", NULL);
+    td_test_wait (td_test_window_is_mapped, &type, "the dialog");
+    if (i == 0)
+      td_test_activate ("close-scan", NULL);
+    else
+      td_test_open (scan_path);
+    td_test_wait (td_test_window_is_gone, &type, "the dialog to go");
+  }
+}
+
 /* Somebody still holds what looks for advice, as a screen reader may, and it comes to its end. The
    last test: the window is gone. */
 static void
@@ -435,6 +453,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-opening/lone-volume", test_lone_volume);
   g_test_add_func ("/window-opening/replace", test_replace);
   g_test_add_func ("/window-opening/drop-many", test_drop_many);
+  g_test_add_func ("/window-opening/asked-for-another", test_asked_for_another);
   g_test_add_func ("/window-opening/one-row", test_one_row);
   g_test_add_func ("/window-opening/closed-early", test_closed_early);
   int status = g_test_run ();
