@@ -354,6 +354,12 @@ is_told_of_files (GtkWidget *label, gpointer unused)
   return strstr (gtk_label_get_text (GTK_LABEL (label)), "first of 300 files") != NULL;
 }
 
+static gboolean
+files_are_told_of (gpointer unused)
+{
+  return td_test_find (GTK_WIDGET (td_test_window), GTK_TYPE_LABEL, is_told_of_files, NULL) != NULL;
+}
+
 /* Of many files that are dropped at once the first is opened, and that is said. */
 static void
 test_drop_many (void)
@@ -373,8 +379,7 @@ test_drop_many (void)
       g_signal_emit_by_name (one, "drop", &value, 0.0, 0.0, &taken);
     g_assert_true (!GTK_IS_DROP_TARGET (one) || taken);
   }
-  g_assert_nonnull (
-      td_test_find (GTK_WIDGET (td_test_window), GTK_TYPE_LABEL, is_told_of_files, NULL));
+  td_test_wait (files_are_told_of, NULL, "words about the files");
   td_test_wait (td_test_in_state, (gpointer) "scan", "the scan to open");
   td_test_wait (td_test_slice_is_there, NULL, "its slice");
 }

@@ -270,6 +270,7 @@ random_action (void)
   const int n = G_N_ELEMENTS (plain_actions) + 1;
   const int which = g_test_rand_int_range (0, n);
 
+  random_close_lists (GTK_WIDGET (td_test_window), GTK_WIDGET (td_test_window));
   if (which == n - 1)
     td_test_show_page (pages[g_test_rand_int_range (0, G_N_ELEMENTS (pages))]);
   else if (g_action_group_get_action_enabled (G_ACTION_GROUP (td_test_window),
