@@ -69,6 +69,8 @@ static const Column columns[] = {
     G_STRUCT_OFFSET (TdLabOutcome, arithmetic), 1 },
   { N_ ("Bound"), N_ ("The kernel’s derived bound for that error"), "%.1e",
     G_STRUCT_OFFSET (TdLabOutcome, bound), 1 },
+  { N_ ("÷ bound"), N_ ("The error in units of the bound: below 1 the bound holds"), "%.2g",
+    .value = td_lab_in_bound },
   { N_ ("Warm ms"), N_ ("A run once kernels are built and rows are prepared"), "%.1f",
     G_STRUCT_OFFSET (TdLabOutcome, warm_s), 1e3 },
   { N_ ("First ms"), N_ ("The first run, with reading, preparing and building kernels"), "%.0f",

@@ -138,6 +138,14 @@ td_lab_in_noise (const TdLabResult *result, guint variant)
                                                            : NAN;
 }
 
+double
+td_lab_in_bound (const TdLabResult *result, guint variant)
+{
+  const TdLabOutcome *outcome = result->outcomes[variant];
+
+  return outcome && outcome->bound > 0 ? outcome->arithmetic / outcome->bound : NAN;
+}
+
 const TdLabOutcome *
 td_lab_against (const TdLabResult *result)
 {

@@ -124,5 +124,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdLabResult, td_lab_result_free)
 
 /* The RMS difference over the data's noise; NAN: not known. Below 1 the difference hides in it. */
 double td_lab_in_noise (const TdLabResult *result, guint variant);
+/* The relative error over the kernel's derived bound; NAN: not known. Below 1 the bound holds. */
+double td_lab_in_bound (const TdLabResult *result, guint variant);
 /* The picture that all are compared with; NULL: there is none. */
 const TdLabOutcome *td_lab_against (const TdLabResult *result);

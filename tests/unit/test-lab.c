@@ -756,6 +756,7 @@ test_run (void)
   g_assert_cmpstr (single->kernel, ==, "host");
   g_assert_cmpfloat (single->arithmetic, <, single->bound);
   g_assert_cmpfloat (single->difference.relative_rms, <, 1e-5);
+  g_assert_cmpfloat (td_lab_in_bound (result, 0), ==, single->arithmetic / single->bound);
   g_assert_cmpfloat (td_lab_in_noise (result, 0), <, 1e-2);
   g_assert_cmpfloat (single->warm_s, >, 0);
   g_assert_nonnull (single->frc);
@@ -1042,6 +1043,7 @@ test_first (void)
       assert_compared (outcome, result->outcomes[1]);
       g_assert_true (isnan (outcome->arithmetic) && isnan (outcome->noise) && !outcome->frc);
       g_assert_true (isnan (td_lab_in_noise (result, i)));
+      g_assert_true (isnan (td_lab_in_bound (result, i)));
       g_assert_cmpint (isfinite (outcome->warm_s), ==, i < 3);
       g_assert_cmpint (isfinite (outcome->updates_per_s), ==, i < 3);
       g_assert_true (i == 3 || (outcome->warm_s > 0 && outcome->updates_per_s > 0));
