@@ -45,7 +45,7 @@ volume_bytes (const TdFdkBench *bench)
 /* ── Host memory ── */
 
 /* Without a reserve: virtual machines have their memory grow as it is used, and refuse in advance
-   what they could give. Filled at once, lest pages come one by one while the first job runs. */
+   what they could give. A volume's pages come with the run that warms up. */
 static float *
 map_memory (guint64 bytes, GError **error)
 {
@@ -62,12 +62,12 @@ map_memory (guint64 bytes, GError **error)
 typedef struct {
   float *to;
   guint64 n;
-} Filling;
+} Noise;
 
 static void
 fill_piece (guint index, gpointer user)
 {
-  const Filling *noise = user;
+  const Noise *noise = user;
   const guint64 first = (guint64) index * PIECE;
 
   td_random_noise (noise->to + first, MIN (PIECE, noise->n - first), index);
@@ -76,26 +76,9 @@ fill_piece (guint index, gpointer user)
 static void
 fdk_bench_fill (float *to, guint64 bytes)
 {
-  Filling filling = { to, bytes / sizeof *to };
+  Noise noise = { to, bytes / sizeof *to };
 
-  td_parallel_for ((guint) ((filling.n + PIECE - 1) / PIECE), fill_piece, &filling);
-}
-
-static void
-clear_piece (guint index, gpointer user)
-{
-  const Filling *all = user;
-  const guint64 first = (guint64) index * PIECE;
-
-  memset (all->to + first, 0, MIN (PIECE, all->n - first) * sizeof *all->to);
-}
-
-static void
-fdk_bench_clear (float *to, guint64 bytes)
-{
-  Filling all = { to, bytes / sizeof *to };
-
-  td_parallel_for ((guint) ((all.n + PIECE - 1) / PIECE), clear_piece, &all);
+  td_parallel_for ((guint) ((noise.n + PIECE - 1) / PIECE), fill_piece, &noise);
 }
 
 /* ── Creation ── */
@@ -133,7 +116,6 @@ td_fdk_bench_new (const TdFdkBenchSpec *spec, GError **error)
   if (!bench->volume)
     return NULL;
   fdk_bench_fill (bench->projections, fdk_bench_projection_bytes (bench));
-  fdk_bench_clear (bench->volume, volume_bytes (bench));
   bench->scan = fdk_bench_make_scan (bench);
   return g_steal_pointer (&bench);
 }
