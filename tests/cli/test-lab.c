@@ -29,6 +29,18 @@ contents (TestFolder *folder, const char *name)
   return text;
 }
 
+/* A slice at least. How much more a job has at once turns on which of its threads is first. */
+static void
+assert_memory (JsonObject *variant, JsonObject *lab)
+{
+  const gint64 bytes = json_object_get_int_member (variant, "device_bytes");
+
+  g_assert_cmpint (bytes, >=,
+                   4 * json_object_get_int_member (lab, "nx")
+                       * json_object_get_int_member (lab, "ny"));
+  g_assert_cmpint (bytes, <, 128 << 10);
+}
+
 /* The contract of --json, and the files beside it. */
 static void
 test_outputs (void)
@@ -59,6 +71,7 @@ test_outputs (void)
   g_assert_cmpstr (json_object_get_string_member (half, "precision"), ==, "single");
   g_assert_cmpfloat (json_object_get_double_member (nearest, "rms"), >,
                      100 * json_object_get_double_member (single, "rms"));
+  assert_memory (single, json);
 
   g_autofree char *csv = contents (folder, "lab.csv"), *svg = contents (folder, "lab.svg");
   g_assert_true (g_str_has_prefix (csv, "variant,options,"));
@@ -92,6 +105,7 @@ test_cone (void)
     JsonObject *one = json_array_get_object_element (variants, i);
     g_assert_cmpfloat (json_object_get_double_member (one, "arithmetic_error"), <,
                        json_object_get_double_member (one, "bound"));
+    assert_memory (one, json);
   }
   td_test_cli (&refused, folder->path, "lab", "cone.nxs", "--preset", "review", NULL);
   td_test_run_assert_refused (&refused, 2, "The review's figures are of parallel beams");
