@@ -667,10 +667,8 @@ td_lab_view_picture (TdLabView *self, guint *width, guint *height)
 }
 
 static void
-lab_view_on_save_chosen (gpointer user, const char *path)
+lab_view_save_to (TdLabView *self, Save what, const char *path)
 {
-  TdLabView *self = user;
-  const Save what = GPOINTER_TO_UINT (g_object_get_data (user, "save"));
   char *text = what != SAVE_PNG ? lab_view_text (self, what) : NULL;
   Saving *saving = g_new0 (Saving, 1);
 
@@ -682,8 +680,34 @@ lab_view_on_save_chosen (gpointer user, const char *path)
     lab_view_say (self, _ ("There is nothing yet to be exported"));
     return;
   }
-  td_save_file (user, _ ("The lab’s file was not written"), path, lab_view_write, saving,
-                lab_view_saving_free, lab_view_on_written);
+  td_save_file (GTK_WIDGET (self), _ ("The lab’s file was not written"), path, lab_view_write,
+                saving, lab_view_saving_free, lab_view_on_written);
+}
+
+static void
+lab_view_on_painted (GdkFrameClock *clock, gpointer user)
+{
+  g_autofree char *path = g_object_steal_data (user, "path");
+
+  g_signal_handlers_disconnect_by_func (clock, lab_view_on_painted, user);
+  if (path)
+    lab_view_save_to (user, SAVE_PNG, path);
+}
+
+static void
+lab_view_on_save_chosen (gpointer user, const char *path)
+{
+  const Save what = GPOINTER_TO_UINT (g_object_get_data (user, "save"));
+  GdkFrameClock *clock = gtk_widget_get_frame_clock (user);
+
+  if (what != SAVE_PNG || !clock) {
+    lab_view_save_to (user, what, path);
+    return;
+  }
+  /* What has changed since the last frame has no picture until the next. */
+  g_object_set_data_full (user, "path", g_strdup (path), g_free);
+  g_signal_connect_object (clock, "after-paint", G_CALLBACK (lab_view_on_painted), user, 0);
+  gtk_widget_queue_draw (user);
 }
 
 static void

@@ -628,6 +628,7 @@ exports_are_made (void)
     g_autofree char *bytes = NULL;
     g_free (path);
     path = g_build_filename (td_test_folder (), files[i].name, NULL);
+    gtk_widget_queue_draw (lab ("lab_view.pictures.panes")); /* as anything that moves does */
     g_autofree char *asked = td_test_choose (path, choose_by_action, (gpointer) files[i].action);
     g_assert_cmpstr (asked, ==, meant);
     td_test_wait (file_is_there, path, "the file");
