@@ -14,7 +14,7 @@ static int rank;
 
 typedef struct {
   TdGather *gather;
-  guint first_chunk, step;
+  guint n_views, first_chunk, step;
   TdRowRange rows;
 } Putting;
 
@@ -34,9 +34,9 @@ fill (float *views, guint first, guint count, TdRowRange rows)
 }
 
 static guint
-chunk_views (guint first)
+chunk_views (guint n_views, guint first)
 {
-  return MIN (CHUNK, VIEWS - first);
+  return MIN (CHUNK, n_views - first);
 }
 
 static gpointer
@@ -46,9 +46,10 @@ put_all (gpointer data)
   float views[CHUNK * 16 * COLUMNS];
   g_autoptr (GError) error = NULL;
 
-  for (guint first = put->first_chunk * CHUNK; first < VIEWS; first += put->step * CHUNK) {
-    fill (views, first, chunk_views (first), put->rows);
-    td_gather_put (first, chunk_views (first), views, NULL, &error, put->gather);
+  for (guint first = put->first_chunk * CHUNK; first < put->n_views; first += put->step * CHUNK) {
+    const guint n = chunk_views (put->n_views, first);
+    fill (views, first, n, put->rows);
+    td_gather_put (first, n, views, NULL, &error, put->gather);
     g_assert_no_error (error);
   }
   td_gather_finish (put->gather, NULL, &error);
@@ -57,10 +58,11 @@ put_all (gpointer data)
 }
 
 static TdGather *
-make_gather (MPI_Comm column, TdRowRange seen)
+make_gather (MPI_Comm column, guint n_views, TdRowRange seen)
 {
-  const TdGatherSpec spec
-      = { .column = column, .n_views = VIEWS, .chunk = CHUNK, .n_columns = COLUMNS, .seen = seen };
+  const TdGatherSpec spec = {
+    .column = column, .n_views = n_views, .chunk = CHUNK, .n_columns = COLUMNS, .seen = seen
+  };
   g_autoptr (GError) error = NULL;
   TdGather *gather = td_gather_new (&spec, NULL, &error);
 
@@ -70,36 +72,39 @@ make_gather (MPI_Comm column, TdRowRange seen)
 
 /* A thread puts what this rank filtered, and this one takes all views. */
 static void
-assert_exchange (TdGather *gather, guint first_chunk, guint step, TdRowRange seen)
+assert_exchange (TdGather *gather, guint n_views, guint first_chunk, guint step, TdRowRange seen)
 {
-  Putting put = { gather, first_chunk, step, td_gather_rows (gather) };
+  Putting put = { gather, n_views, first_chunk, step, td_gather_rows (gather) };
   GThread *thread = g_thread_new ("put", put_all, &put);
   float views[CHUNK * 16 * COLUMNS], right[CHUNK * 16 * COLUMNS];
   g_autoptr (GError) error = NULL;
 
-  for (guint first = 0; first < VIEWS; first += CHUNK) {
-    const gsize bytes = chunk_views (first) * seen.count * COLUMNS * sizeof (float);
-    td_gather_take (first, chunk_views (first), views, NULL, &error, gather);
+  for (guint first = 0; first < n_views; first += CHUNK) {
+    const guint n = chunk_views (n_views, first);
+    const gsize bytes = n * seen.count * COLUMNS * sizeof (float);
+    td_gather_take (first, n, views, NULL, &error, gather);
     g_assert_no_error (error);
-    fill (right, first, chunk_views (first), seen);
+    fill (right, first, n, seen);
     g_assert_cmpmem (views, bytes, right, bytes);
   }
   g_thread_join (thread);
 }
 
-/* Rows 2 to 6 and 4 to 9; chunks in turn. */
+/* Rows 2 to 6 and 4 to 9; chunks in turn. The second time there are more views: nothing of the
+   first waits for them. */
 static void
-test_two (void)
+test_two (gconstpointer data)
 {
+  const guint n_views = GPOINTER_TO_UINT (data);
   const TdRowRange seen = rank == 0 ? (TdRowRange) { 2, 5 } : (TdRowRange) { 4, 6 };
-  g_autoptr (TdGather) gather = make_gather (MPI_COMM_WORLD, seen);
+  g_autoptr (TdGather) gather = make_gather (MPI_COMM_WORLD, n_views, seen);
 
   g_assert_cmpuint (td_gather_rows (gather).first, ==, 2);
   g_assert_cmpuint (td_gather_rows (gather).count, ==, 8);
   /* Two chunks of its own with all rows, three of others with the rows that it sees. */
   g_assert_cmpuint (td_gather_bytes (gather), ==,
                     (2 * 8 + 3 * seen.count) * CHUNK * COLUMNS * sizeof (float));
-  assert_exchange (gather, (guint) rank, 2, seen);
+  assert_exchange (gather, n_views, (guint) rank, 2, seen);
   g_assert_cmpfloat (td_gather_seconds (gather), >, 0);
 }
 
@@ -107,12 +112,12 @@ static void
 test_alone (void)
 {
   const TdRowRange seen = { 3, 7 };
-  g_autoptr (TdGather) gather = make_gather (MPI_COMM_SELF, seen);
+  g_autoptr (TdGather) gather = make_gather (MPI_COMM_SELF, VIEWS, seen);
 
   g_assert_cmpuint (td_gather_rows (gather).first, ==, 3);
   g_assert_cmpuint (td_gather_rows (gather).count, ==, 7);
   g_assert_cmpuint (td_gather_bytes (gather), ==, 2 * 7 * CHUNK * COLUMNS * sizeof (float));
-  assert_exchange (gather, 0, 1, seen);
+  assert_exchange (gather, VIEWS, 0, 1, seen);
   g_assert_cmpfloat (td_gather_seconds (gather), ==, 0);
 }
 
@@ -120,7 +125,7 @@ test_alone (void)
 static void
 test_cancelled (void)
 {
-  g_autoptr (TdGather) gather = make_gather (MPI_COMM_SELF, (TdRowRange) { 0, 4 });
+  g_autoptr (TdGather) gather = make_gather (MPI_COMM_SELF, VIEWS, (TdRowRange) { 0, 4 });
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   g_autoptr (GError) error = NULL;
   float views[CHUNK * 4 * COLUMNS];
@@ -165,7 +170,8 @@ main (int argc, char **argv)
   if (rank > 0)
     g_assert_nonnull (freopen ("/dev/null", "w", stdout));
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/gather/two", test_two);
+  g_test_add_data_func ("/gather/two", GUINT_TO_POINTER (VIEWS), test_two);
+  g_test_add_data_func ("/gather/two/again", GUINT_TO_POINTER (VIEWS + 5 * CHUNK), test_two);
   g_test_add_func ("/gather/alone", test_alone);
   g_test_add_func ("/gather/cancelled", test_cancelled);
   g_test_add_func ("/gather/chunk", test_chunk);

@@ -161,7 +161,8 @@ pin_changed (JsonNode *root, const char *path, const char *to)
 static void
 change_members (JsonNode *root, JsonObject *object, const char *above)
 {
-  static const char *const others[] = { NULL, "null", "\"x\"", "-1", "2.5", "true", "[]", "{}" };
+  static const char *const others[]
+      = { NULL, "null", "\"x\"", "-1", "2.5", "true", "[]", "[\"/a\", 5]", "{}" };
   g_autoptr (GList) names = json_object_get_members (object);
 
   for (GList *at = names; at; at = at->next) {
@@ -185,7 +186,9 @@ change_members (JsonNode *root, JsonObject *object, const char *above)
 static void
 test_members (void)
 {
-  for (guint batch = 0; batch < 2; batch++) {
+  static const char *const scans[] = { "/data/one.nxs", "/data/two.nxs", NULL };
+
+  for (guint batch = 0; batch < 3; batch++) { /* none, of a folder, of scans */
     g_autoptr (TestFolder) folder = test_folder_new ();
     g_autofree char *path = test_folder_file (folder, "job.json"), *text = NULL;
     g_auto (TdJobFile) job;
@@ -194,7 +197,8 @@ test_members (void)
     job.scan_hash = g_strdup ("sha256:12");
     if (batch) {
       g_clear_pointer (&job.scan_path, g_free);
-      job.batch.watch = g_strdup ("/data/in");
+      job.batch.watch = batch == 1 ? g_strdup ("/data/in") : NULL;
+      job.batch.scans = batch == 2 ? g_strdupv ((char **) scans) : NULL;
       job.batch.settle_s = 2.5;
     }
     g_assert_true (td_job_file_save (&job, folder->path, NULL));

@@ -61,6 +61,12 @@ static const State states[] = {
     .more = "{\"event\": \"progress\", \"time\": 930, \"stage\": \"read\", \"done\": 30, "
             "\"total\": 120, \"rate\": 2.5, \"unit\": \"views\", \"left_s\": 36, "
             "\"slices_done\": 4, \"passes\": 9, \"residuals\": [0.5, null, 0.25]}\n" },
+  { "begun twice", HERE,
+    START
+    "{\"event\": \"rank\", \"rank\": 0, \"node\": \"a\"}\n{\"event\": \"queue\", \"ahead\": 3, "
+    "\"paused\": true}\n{\"event\": \"progress\", \"slices_done\": 4, \"passes\": 9, "
+    "\"done\": 1, \"total\": 2, \"residuals\": [0.5, 0.25]}\n" MET,
+    .alive = TRUE },
   { "lost", HERE, MET },
   { "lost with words", HERE, MET, .error = "the end\n" },
   { "no program", HERE, NULL, .status = "127", .error = "sh: mpirun: not found\n" },
@@ -104,7 +110,7 @@ static const State states[] = {
 /* A host where all is said by functions of the shell, since programs take longer. Slurm's answers
    are remembered by host: each job that is looked up alone has its own. */
 static TdShell *
-host_of (const char *folder, guint number)
+host_with (const char *folder, guint number, const char *more)
 {
   g_autofree char *prelude = g_strdup_printf (
       "T='%s'; host=%u\n"
@@ -115,10 +121,16 @@ host_of (const char *folder, guint number)
       "date () { echo %d; }\nuname () { echo here; }\nrm () { [ \"$1\" = -f ] || command rm "
       "\"$@\"; }\nsacct () { :; }\n"
       "scontrol () { [ -s \"$T/scontrol\" ] && cat \"$T/scontrol\" && return\n"
-      "echo 'slurm_load_jobs error: Invalid job id specified' >&2; return 1; }\n",
-      folder, number, CLOCK);
+      "echo 'slurm_load_jobs error: Invalid job id specified' >&2; return 1; }\n%s",
+      folder, number, CLOCK, more);
 
   return td_shell_get ("hall", NULL, prelude);
+}
+
+static TdShell *
+host_of (const char *folder, guint number)
+{
+  return host_with (folder, number, "");
 }
 
 static void
@@ -324,7 +336,8 @@ test_events (void)
         "{\"event\": \"scan\", \"index\": 0, \"path\": \"one\", \"state\": \"failed\"}\n"
         "{\"event\": \"scan\", \"index\": 0}\n"
         "{\"event\": \"progress\", \"done\": 3, \"total\": 2, \"scan\": 1, \"scan_done\": 0.5}\n"
-        "{\"event\": \"progress\", \"time\": 930, \"done\": 1, \"total\": 0, \"scan\": 2}\n";
+        "{\"event\": \"progress\", \"time\": 930, \"done\": 1, \"total\": 0, \"scan\": 2, "
+        "\"slices_done\": 7, \"passes\": 3, \"residuals\": [0.5, 0.25]}\n";
   static const State state = { "all", HERE, events, .alive = TRUE };
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *job_folder = test_folder_file (folder, "job");
@@ -420,6 +433,58 @@ test_allowed (void)
   kill (process, SIGKILL);
 }
 
+/* ── Cancelling ── */
+
+/* What is done to a job until it has ended, in turn, and what is said of it then. */
+static void
+test_cancelled (void)
+{
+  static const char leaves[] /* a job leaves the queue at once */
+      = "scancel () { echo \"scancel $*\" >> \"$T/done\"; for id; do :; done\n"
+        "echo \"JobId=$id JobState=CANCELLED Reason=None\" > \"$T/scontrol\"; }\n";
+  static const char obeys[] /* a worker sees its flag, says so and ends */
+      = "end () { echo '{\"event\": \"cancelled\", \"time\": 990}' >> \"$T/job/events.jsonl\"; }\n"
+        "ps () { if [ -e \"$T/job/cancel\" ]; then end; else cat \"$T/ps\"; fi; }\n"
+        "scontrol () { state=RUNNING; [ -e \"$T/job/cancel\" ] && state=COMPLETED && end\n"
+        "echo \"JobId=2 JobState=$state Reason=None\"; }\n"
+        "scancel () { echo \"scancel $*\" >> \"$T/done\"; }\n";
+  static const char dies[] /* a process minds no flag, and ends by a signal */
+      = "kill () { echo \"kill $1\" >> \"$T/done\"; : > \"$T/ps\"; }\n";
+  static const struct {
+    State state;
+    const char *host;
+  } cases[] = {
+    { { "in the queue", SLURM (1), NULL, .output_s = -1 }, leaves },
+    { { "in another's queue", SLURM (2) ", \"cluster\": \"west\"", NULL, .output_s = -1 }, leaves },
+    { { "by its flag", HERE, START, .alive = TRUE }, obeys },
+    { { "by its flag in Slurm", SLURM (2), START }, obeys },
+    { { "by a signal", HERE, START, .alive = TRUE }, dies },
+    { { "ended before", HERE, START FAILED }, dies },
+  };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *job_folder = test_folder_file (folder, "job");
+  g_autofree char *done = test_folder_file (folder, "done");
+  g_autofree char *flag = test_folder_file (folder, "job/cancel");
+  const GPid process = start_process (job_folder);
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    TdShell *shell = host_with (folder->path, 100 + i, cases[i].host);
+    g_autoptr (TdRemoteJob) job = td_remote_job_of_folder (shell, job_folder);
+    g_autoptr (GError) error = NULL;
+    g_autofree char *log = NULL;
+
+    make_folder (folder->path, &cases[i].state, process);
+    put (folder->path, "done", "");
+    const gboolean ended = td_remote_job_cancel (job, NULL, &error);
+    g_assert_true (g_file_get_contents (done, &log, NULL, NULL));
+    g_strdelimit (log, "\n", ';');
+    td_test_pin ("%s: %d %s, by %s flag %d", cases[i].state.name, ended,
+                 error ? error->message : "", log, g_file_test (flag, G_FILE_TEST_EXISTS));
+    pin_facts (cases[i].state.name, job);
+  }
+  kill (process, SIGKILL);
+}
+
 /* One shell waits for all scripts of a host, which takes less than one for each. */
 static const char ssh[]
     = "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift 2\nexec \"$@\"\n";
@@ -439,5 +504,6 @@ main (int argc, char **argv)
   g_test_add_func ("/remote-job/events", test_events);
   g_test_add_func ("/remote-job/refused", test_refused);
   g_test_add_func ("/remote-job/allowed", test_allowed);
+  g_test_add_func ("/remote-job/cancelled", test_cancelled);
   return g_test_run ();
 }

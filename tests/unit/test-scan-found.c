@@ -8,6 +8,7 @@
 #include "dataset/angles.h"
 #include "dataset/error.h"
 #include "dataset/frame-names.h"
+#include "dataset/scan-private.h"
 #include "dataset/series.h"
 #include "dataset/tiff-save.h"
 #include "open-scan.h"
@@ -1315,6 +1316,43 @@ test_endings (void)
   }
 }
 
+/* What makes a RabbitCT file: its name or its size to the byte, and a header that can be one. */
+static void
+test_rabbitct (void)
+{
+  static const struct {
+    const char *name;
+    guint32 words[3]; /* columns, rows, views */
+    gint more_bytes;
+    gboolean is_one;
+  } files[] = {
+    { "a.bin", { 1, 2, 3 }, 0, TRUE },      { "a.bin", { 1, 2, 3 }, 1, FALSE },
+    { "a.bin", { 1, 2, 3 }, -1, FALSE },    { "a.rctd", { 1, 2, 3 }, 1, TRUE },
+    { "a.RCTD", { 1, 2, 3 }, -1, TRUE },    { "a.rctd", { 0, 2, 3 }, 0, FALSE },
+    { "a.rctd", { 1, 0, 3 }, 0, FALSE },    { "a.rctd", { 1, 2, 0 }, 0, FALSE },
+    { "a.rctd", { 16384, 1, 1 }, 0, TRUE }, { "a.rctd", { 16385, 1, 1 }, 0, FALSE },
+    { "a.rctd", { 1, 16384, 1 }, 0, TRUE }, { "a.rctd", { 1, 16385, 1 }, 0, FALSE },
+    { "a.rctd", { 1, 1, 65536 }, 0, TRUE }, { "a.rctd", { 1, 1, 65537 }, 0, FALSE },
+    { "a.rctd", { 1, 2, 3 }, -322, FALSE }, /* half a header */
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, files[i].name);
+    guint32 header[5] = { 0 };
+    const TdScanOptions options = { 0 };
+    guint64 bytes = sizeof header + files[i].more_bytes;
+
+    for (guint k = 0; k < 3; k++)
+      header[k] = GUINT32_TO_LE (files[i].words[k]);
+    bytes += files[i].words[2]
+             * (12 * sizeof (double) + 4 * (guint64) files[i].words[0] * files[i].words[1]);
+    g_assert_true (g_file_set_contents (path, (const char *) header, sizeof header, NULL));
+    g_assert_cmpint (truncate (path, (off_t) bytes), ==, 0);
+    g_assert_cmpint (td_scan_reader_rabbitct.probe (path, &options), ==, files[i].is_one);
+  }
+}
+
 static void
 test_names (void)
 {
@@ -1553,6 +1591,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/flats-above", test_flats_above);
   g_test_add_func ("/scan/stated-dataset", test_stated_dataset);
   g_test_add_func ("/scan/endings", test_endings);
+  g_test_add_func ("/scan/rabbitct", test_rabbitct);
   g_test_add_func ("/scan/other-formats", test_other_formats);
   g_test_add_func ("/scan/names", test_names);
   g_test_add_data_func ("/scan/i13/folder", "i13_24737", test_i13);

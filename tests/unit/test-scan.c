@@ -7,8 +7,10 @@
 
 #include "dataset/angles.h"
 #include "dataset/error.h"
+#include "dataset/hdf5-util.h"
 #include "dataset/scan-writer.h"
 #include "dataset/tiff-save.h"
+#include "tests/common/pins.h"
 #include "open-scan.h"
 #include "test-folder.h"
 
@@ -123,6 +125,52 @@ check_rows (TdScan *scan, const Made *made)
   const TdSampleType type = td_scan_facts (scan)->sample_type;
   g_assert_true (check_stored (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 3, 5, 2, 4 })
                  == (type == TD_SAMPLE_UINT16 || type == TD_SAMPLE_UINT8));
+}
+
+static void
+pin_numbers (hid_t file, const char *path)
+{
+  hsize_t shape[3];
+  gsize n = 0;
+  g_auto (TdH5Id) dataset = td_h5_find_dataset (file, path, NULL);
+  g_autofree double *numbers = td_h5_numbers (dataset, path, &n, NULL);
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (gsize i = 0; i < n; i++)
+    g_string_append_printf (text, " %.4f", numbers[i]);
+  td_test_pin ("%s: rank %d:%s", path, td_h5_shape (dataset, shape, 3), text->str);
+}
+
+/* What other programs find in an NXtomo file: of many views, and of one alone. */
+static void
+test_written_file (void)
+{
+  for (guint alone = 0; alone < 2; alone++) {
+    TD_H5_GUARD;
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.nxs");
+    g_autoptr (GError) error = NULL;
+    g_auto (Made) made = { 0 };
+
+    make (&made, TD_SAMPLE_UINT16);
+    if (alone) {
+      made.facts.n_views = 1;
+      made.facts.n_flats = made.facts.n_darks = 0;
+    }
+    g_autoptr (TdScanWriter) writer
+        = td_scan_writer_new (path, TD_SCAN_NXTOMO, &made.facts, FALSE, &error);
+    g_assert_no_error (error);
+    const guint n[] = { made.facts.n_views, made.facts.n_flats, made.facts.n_darks };
+    for (guint kind = 0; kind < 3; kind++)
+      if (n[kind])
+        g_assert_true (td_scan_writer_write (writer, kind, 0, n[kind], made.frames[kind], NULL));
+    g_assert_true (td_scan_writer_finish (writer, &error));
+    g_auto (TdH5Id) file = td_h5_open (path, &error);
+    g_assert_no_error (error);
+    pin_numbers (file, "/entry/tomo_entry/sample/rotation_angle");
+    pin_numbers (file, "/entry/tomo_entry/instrument/detector/image_key");
+    pin_numbers (file, "/entry/tomo_entry/beam/incident_energy");
+  }
 }
 
 static void
@@ -473,6 +521,7 @@ main (int argc, char **argv)
                         test_written_cone);
   g_test_add_data_func ("/scan/written-cone/nxtomo", GUINT_TO_POINTER (TD_SCAN_NXTOMO),
                         test_written_cone);
+  g_test_add_func ("/scan/written-file", test_written_file);
   g_test_add_func ("/scan/folder-of-files", test_folder_of_files);
   g_test_add_func ("/scan/writer-gaps", test_writer_gaps);
   g_test_add_func ("/scan/sinograms", test_sinograms);
