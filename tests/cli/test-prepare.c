@@ -143,6 +143,7 @@ test_bench (void)
 {
   g_auto (TdTestRun) run = { 0 }, csv = { 0 }, wrong = { 0 };
   guint at = 1, measured = 0;
+  double sums[2] = { 0 }; /* of all steps, and without the alternatives to "rings" */
 
   td_test_cli (&run, NULL, "bench", "--prepare", "--device", "host", "--columns", "70", "--views",
                "50", "--runs", "5", "--json", NULL);
@@ -162,6 +163,17 @@ test_bench (void)
   }
   g_assert_cmpuint (json_array_get_length (steps), ==, at);
   g_assert_cmpuint (measured, ==, at - 1);
+  for (guint i = 0; i < at; i++) {
+    JsonObject *step = json_array_get_object_element (steps, i);
+    const double shared_s = json_object_get_double_member_with_default (step, "shared_s", 0);
+    sums[0] += shared_s;
+    if (!g_str_has_prefix (json_object_get_string_member (step, "step"), "rings-"))
+      sums[1] += shared_s;
+  }
+  g_assert_cmpfloat_with_epsilon (json_object_get_double_member (json, "steps_shared_s"), sums[0],
+                                  1e-9);
+  g_assert_cmpfloat_with_epsilon (json_object_get_double_member (json, "recipe_shared_s"), sums[1],
+                                  1e-9);
 
   td_test_cli (&csv, NULL, "bench", "--prepare", "--device", "host", "--columns", "70", "--views",
                "50", "--rows", "3", "--runs", "5", "--csv", NULL);

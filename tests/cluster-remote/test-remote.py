@@ -44,6 +44,9 @@ def submits_and_follows(place, kind):
     assert "Stages: read 0.5 s (0.4 s predicted), store 0.25 s\n" in done.stdout, done.stdout
     job = json.loads(place.run("jobs", "--json").stdout)["jobs"][0]
     assert (job["state"], job["profile"], job["slices"]) == ("done", kind, [1]), job
+    assert (job["title"], pathlib.Path(job["output"]).name) == (output.name, output.name), job
+    assert {*job, "seconds"} == {"id", "title", "profile", "place", "folder", "state", "why", "scheduler_id", "output", "stage",
+                                 "fraction", "seconds", "ranks", "rank_lines", "slices", "notes"}, job
 
 
 def shows_a_slice_and_cancels(place, kind):

@@ -19,6 +19,7 @@ static const TdInk inks[DOTS]
 
 static GtkWidget *window;
 static TdSpaceView *view;
+static int view_width = WIDTH, view_height = HEIGHT;
 
 /* Where the colour's pixels lie in the middle; FALSE: there are none. */
 static gboolean
@@ -26,14 +27,14 @@ find_colour (const guint8 *pixels, const TdInk *ink, double *x, double *y)
 {
   double sum_x = 0, sum_y = 0, n = 0;
 
-  for (guint i = 0; i < WIDTH * HEIGHT; i++) {
+  for (int i = 0; i < view_width * view_height; i++) {
     const guint8 *p = pixels + 4 * i;
     gboolean same = TRUE;
     for (guint c = 0; c < 3; c++)
       same = same && fabs (p[2 - c] - 255 * ink->rgba[c]) < 60;
     if (same) {
-      sum_x += i % WIDTH + 0.5;
-      sum_y += i / WIDTH + 0.5;
+      sum_x += i % view_width + 0.5;
+      sum_y += i / view_width + 0.5;
       n++;
     }
   }
@@ -48,12 +49,12 @@ look (void)
   g_autoptr (GBytes) png = td_test_picture_at_rest (GTK_WIDGET (view));
   g_autoptr (GError) error = NULL;
   g_autoptr (GdkTexture) texture = gdk_texture_new_from_bytes (png, &error);
-  guint8 *pixels = g_malloc (4 * WIDTH * HEIGHT);
+  guint8 *pixels = g_malloc (4 * (gsize) view_width * (gsize) view_height);
 
   g_assert_no_error (error);
-  g_assert_cmpint (gdk_texture_get_width (texture), ==, WIDTH);
-  g_assert_cmpint (gdk_texture_get_height (texture), ==, HEIGHT);
-  gdk_texture_download (texture, pixels, 4 * WIDTH);
+  g_assert_cmpint (gdk_texture_get_width (texture), ==, view_width);
+  g_assert_cmpint (gdk_texture_get_height (texture), ==, view_height);
+  gdk_texture_download (texture, pixels, 4 * (gsize) view_width);
   return pixels;
 }
 
@@ -76,7 +77,8 @@ assert_seen (const TdCamera *camera)
 static gboolean
 is_sized (gpointer widget)
 {
-  return gtk_widget_get_width (widget) == WIDTH && gtk_widget_get_height (widget) == HEIGHT;
+  return gtk_widget_get_width (widget) == view_width
+         && gtk_widget_get_height (widget) == view_height;
 }
 
 static void
@@ -90,12 +92,12 @@ make_view (void)
   window = gtk_window_new ();
   gtk_widget_set_hexpand (GTK_WIDGET (view), FALSE);
   gtk_widget_set_vexpand (GTK_WIDGET (view), FALSE);
-  gtk_widget_set_size_request (GTK_WIDGET (view), WIDTH, HEIGHT);
+  gtk_widget_set_size_request (GTK_WIDGET (view), view_width, view_height);
   gtk_widget_set_halign (GTK_WIDGET (view), GTK_ALIGN_START);
   gtk_widget_set_valign (GTK_WIDGET (view), GTK_ALIGN_START);
   gtk_box_append (GTK_BOX (box), GTK_WIDGET (view));
   gtk_window_set_child (GTK_WINDOW (window), box);
-  gtk_window_set_default_size (GTK_WINDOW (window), WIDTH, HEIGHT);
+  gtk_window_set_default_size (GTK_WINDOW (window), view_width, view_height);
   gtk_window_present (GTK_WINDOW (window));
   for (guint i = 0; i < DOTS; i++)
     td_space_dot (space, dots[i], inks[i], 9);
@@ -336,6 +338,44 @@ test_same_voxels (void)
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
+static gboolean
+is_bright (gpointer at)
+{
+  static const TdInk white = { { 1, 1, 1, 1 } };
+  double *middle = at;
+  g_autofree guint8 *pixels = look ();
+
+  return find_colour (pixels, &white, &middle[0], &middle[1]);
+}
+
+/* A large view is cast with fewer rays than it has pixels, and each lies where it belongs. */
+static void
+test_large (void)
+{
+  enum { SIDE = 8, BRIGHT = (6 * SIDE + 5) * SIDE + 1 };
+  static const guint n[3] = { SIDE, SIDE, SIDE };
+  static const double size[3] = { 2, 2, 2 }, voxel[3] = { -0.625, -0.375, -0.625 };
+  const TdCast cast = { .low = 0, .high = 0.4, .clip = { { 0, 1 }, { 0, 1 }, { 0, 1 } } };
+  const TdCamera camera = first_camera ();
+  float values[SIDE * SIDE * SIDE] = { 0 };
+  double x, y, depth, seen[2];
+
+  view_width = 700;
+  view_height = 560;
+  make_view ();
+  td_space_view_take_space (view, NULL);
+  values[BRIGHT] = 1;
+  g_autoptr (TdVoxels) voxels = td_voxels_new (values, n, size);
+  td_space_view_set_voxels (view, voxels, &cast);
+  td_test_wait (is_bright, seen, "the voxel");
+  td_camera_project (&camera, view_width, view_height, voxel, &x, &y, &depth);
+  g_test_message ("%.1f, %.1f for %.1f, %.1f", seen[0], seen[1], x, y);
+  g_assert_cmpfloat (hypot (seen[0] - x, seen[1] - y), <, 8); /* the first picture has 96 rays */
+  gtk_window_destroy (GTK_WINDOW (window));
+  view_width = WIDTH;
+  view_height = HEIGHT;
+}
+
 int
 main (int argc, char **argv)
 {
@@ -347,5 +387,6 @@ main (int argc, char **argv)
   g_test_add_func ("/space-view/drags", test_drags);
   g_test_add_func ("/space-view/labels", test_labels);
   g_test_add_func ("/space-view/same-voxels", test_same_voxels);
+  g_test_add_func ("/space-view/large", test_large);
   return g_test_run ();
 }

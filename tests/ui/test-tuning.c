@@ -90,9 +90,11 @@ test_table (void)
   g_assert_true (
       g_str_has_prefix (adw_expander_row_get_subtitle (ADW_EXPANDER_ROW (row)), "host: "));
   adw_expander_row_set_expanded (ADW_EXPANDER_ROW (row), TRUE);
-  /* Once more: the old table goes. */
+  /* Once more: the old table goes, and only once. */
   const guint found = lines ();
   td_tuning_row_set_device (row, "host", 32);
+  start ();
+  td_test_click (td_test_button (row, "Stop"));
   start ();
   g_assert_cmpuint (lines (), ==, 0);
   td_test_wait (ended, NULL, "the table");

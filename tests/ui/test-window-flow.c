@@ -635,7 +635,7 @@ is_title_of (GtkWidget *label, gpointer page)
   return g_str_has_prefix (title, text) && title[strlen (text)] == '\n';
 }
 
-/* Every word of each page is there, in its order. */
+/* Every word of each page is there, in its order, and headings have lost their marks. */
 static void
 guide_is_whole (gpointer guide)
 {
@@ -652,6 +652,7 @@ guide_is_whole (gpointer guide)
     g_assert_nonnull (
         td_test_find (td_test_part (guide, "list"), GTK_TYPE_LABEL, is_title_of, copy));
     g_object_get (buffer, "text", &text, NULL);
+    g_assert_false (g_regex_match_simple ("^#+ ?\\p{Lu}", text, G_REGEX_MULTILINE, 0));
     g_auto (GStrv) now = guide_words (text, FALSE), then = guide_words (copy, TRUE);
     const guint n = g_strv_length (then), last = n - (n > 0 && then[n - 1][0] == 0);
     for (guint k = then[0][0] == 0; k < last; k++) {
