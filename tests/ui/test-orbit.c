@@ -189,6 +189,36 @@ fact (GArray *facts, const char *title)
   return "";
 }
 
+/* Sources that run back say so themselves, whatever the list of angles says, and how far they rise.
+ */
+static void
+test_direction (void)
+{
+  static const char *const words[]
+      = { "source clockwise, seen from above the sample", "not told by the order of the views",
+          "source anticlockwise, seen from above the sample" };
+  double view_matrices[12 * VIEWS];
+  TdScanFacts facts;
+
+  init_facts (&facts, TD_BEAM_CONE);
+  const TdGeometry circle = facts.geometry;
+  facts.geometry.view_matrices = view_matrices;
+  facts.geometry.n_view_matrices = VIEWS;
+  for (int direction = -1; direction <= 1; direction++) {
+    for (guint view = 0; view < VIEWS; view++) {
+      const double sign = direction ? direction : view % 2 ? 1 : -1;
+      td_cone_matrix (&circle, sign * angles[view], COLUMNS, ROWS, view_matrices + 12 * view);
+    }
+    g_autoptr (TdOrbit) orbit = td_orbit_new (&facts, NULL);
+    g_autoptr (GArray) list = td_orbit_facts (orbit);
+    g_assert_cmpstr (fact (list, "Direction"), ==, words[1 + direction]);
+    g_assert_cmpstr (fact (list, "Orbit"), ==, "a matrix for every view");
+    g_assert_cmpstr (fact (list, "Source to axis"), ==, "210 mm");
+    g_assert_cmpstr (fact (list, "Source to detector"), ==, "640 mm");
+    g_assert_cmpstr (fact (list, "Height of the source"), ==, "");
+  }
+}
+
 /* Half acquisition: the volume is as wide as the slices are, not as the detector is. */
 static void
 test_wide_field (void)
@@ -618,6 +648,7 @@ main (int argc, char **argv)
   g_test_add_func ("/orbit/faces", test_faces);
   g_test_add_func ("/orbit/cone", test_cone);
   g_test_add_func ("/orbit/matrices", test_matrices);
+  g_test_add_func ("/orbit/direction", test_direction);
   g_test_add_func ("/orbit/parallel", test_parallel);
   g_test_add_func ("/orbit/wide-field", test_wide_field);
   g_test_add_func ("/orbit/centre", test_centre);

@@ -163,6 +163,30 @@ test_store (void)
   td_slice_store_unref (reduced);
 }
 
+/* Each pixel is a mean, and none is beside the 24 bytes that a picture has: those are of others. */
+static void
+test_store_reduced (void)
+{
+  enum { WIDTH = 6, HEIGHT = 4, SLICES = 8 };
+  float slices[SLICES * WIDTH * HEIGHT];
+  TdSliceStore *store = td_slice_store_new (WIDTH, HEIGHT, SLICES, sizeof slices / 4);
+
+  for (guint i = 0; i < G_N_ELEMENTS (slices); i++)
+    slices[i] = (float) g_test_rand_double ();
+  td_slice_store_put (store, 0, SLICES, slices);
+  for (guint k = 0; k < SLICES; k++) {
+    g_autoptr (TdImage) image = td_slice_store_image (store, k);
+    g_assert_cmpuint (image->width, ==, 3);
+    g_assert_cmpuint (image->height, ==, 2);
+    for (guint i = 0; i < 6; i++) {
+      const float *cell = slices + (k * HEIGHT + i / 3 * 2) * WIDTH + i % 3 * 2;
+      const float mean = (cell[0] + cell[1] + cell[WIDTH] + cell[WIDTH + 1]) / 4;
+      g_assert_cmpfloat_with_epsilon (image->pixels[i], mean, 1e-6);
+    }
+  }
+  td_slice_store_unref (store);
+}
+
 /* Where the axis lies must not move with the binning. */
 static void
 test_coarse_centre (void)
@@ -707,6 +731,7 @@ main (int argc, char **argv)
   g_test_add_func ("/picture/zoom-about", test_zoom_about);
   g_test_add_func ("/picture/fill", test_fill);
   g_test_add_func ("/picture/store", test_store);
+  g_test_add_func ("/picture/store-reduced", test_store_reduced);
   g_test_add_func ("/picture/coarse-centre", test_coarse_centre);
   g_test_add_func ("/picture/undo", test_undo);
   g_test_add_func ("/picture/box", test_box);

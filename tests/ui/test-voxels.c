@@ -123,6 +123,61 @@ test_maximum (void)
     }
 }
 
+/* The eight values around a place, each by how near it is. */
+static double
+between_voxels (const float *values, const guint counts[3], const double at[3])
+{
+  double sum = 0;
+
+  for (guint corner = 0; corner < 8; corner++) {
+    double weight = 1;
+    guint index[3];
+    for (guint k = 0; k < 3; k++) {
+      const double p = at[k] * counts[k] - 0.5, part = p - floor (p);
+      const gboolean next = corner >> k & 1;
+      weight *= next ? part : 1 - part;
+      index[k] = (guint) CLAMP (floor (p) + next, 0, counts[k] - 1.0);
+    }
+    sum += weight * values[(index[2] * counts[1] + index[1]) * counts[0] + index[0]];
+  }
+  return sum;
+}
+
+/* Thin layers across each direction show what lies between the voxels' middles, and outside. */
+static void
+test_between (void)
+{
+  enum { LAYERS = 3, PLACES = 60 };
+  static const guint counts[3] = { 3, 4, 2 };
+  static const double depths[LAYERS] = { 0.1, 0.36, 0.55 }, sign[3] = { 1, -1, -1 };
+  static const double views[3][2] = { { 1.2, 0.4 }, { -0.3, -0.4 }, { 0.7, 1.1 } };
+  g_autoptr (GRand) random = g_rand_new_with_seed (5);
+  float values[24];
+
+  for (guint i = 0; i < 24; i++)
+    values[i] = i < 2 ? (float) i : (float) g_rand_double (random);
+  g_autoptr (TdVoxels) voxels = td_voxels_new (values, counts, size);
+  g_autofree guint8 *rgba = g_malloc (4 * SIDE * SIDE);
+  for (guint across = 0; across < 3; across++)
+    for (guint layer = 0; layer < LAYERS; layer++) {
+      const TdCamera camera = camera_from (views[across][0], views[across][1]);
+      TdCast cast = plain_cast (TD_CAST_AVERAGE);
+      cast.clip[across][0] = depths[layer] - 0.002;
+      cast.clip[across][1] = depths[layer] + 0.002;
+      g_assert_true (td_voxels_cast (voxels, &cast, &camera, SIDE, SIDE, NULL, rgba));
+      for (guint i = 0; i < PLACES; i++) {
+        double at[3], point[3], x, y, depth;
+        for (guint k = 0; k < 3; k++) {
+          at[k] = k == across ? depths[layer] : g_rand_double_range (random, 0.05, 0.95);
+          point[k] = sign[k] * (at[k] - 0.5) * size[k];
+        }
+        td_camera_project (&camera, SIDE, SIDE, point, &x, &y, &depth);
+        const double expected = 255 * between_voxels (values, counts, at);
+        g_assert_cmpfloat_with_epsilon (opacity_at (rgba, x, y), expected, 14);
+      }
+    }
+}
+
 /* Closed forms through the middle of one value: what is absorbed, the mean, what is cut away. */
 static void
 test_rays (void)
@@ -235,6 +290,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/voxels/place", test_place);
   g_test_add_func ("/voxels/maximum", test_maximum);
+  g_test_add_func ("/voxels/between", test_between);
   g_test_add_func ("/voxels/rays", test_rays);
   g_test_add_func ("/voxels/bad", test_bad);
   g_test_add_func ("/voxels/wide", test_wide);
