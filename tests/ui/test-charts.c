@@ -40,10 +40,8 @@ chart_init (Chart *chart, GtkWidget *widget, guint width, guint height)
 }
 
 static void
-chart_look (Chart *chart)
+chart_see (Chart *chart)
 {
-  static guint n_looks;
-  g_autofree char *place = g_strdup_printf ("look-%u", ++n_looks);
   g_autoptr (GBytes) png = td_test_picture_at_rest (chart->chart);
   g_autoptr (GError) error = NULL;
   g_autoptr (GdkTexture) texture = gdk_texture_new_from_bytes (png, &error);
@@ -54,6 +52,16 @@ chart_look (Chart *chart)
   g_free (chart->pixels);
   chart->pixels = g_malloc (4 * (gsize) chart->width * chart->height);
   gdk_texture_download (texture, chart->pixels, 4 * (gsize) chart->width);
+}
+
+/* The same, and it is kept. */
+static void
+chart_look (Chart *chart)
+{
+  static guint n_looks;
+  g_autofree char *place = g_strdup_printf ("look-%u", ++n_looks);
+
+  chart_see (chart);
   td_test_pin_window (place, chart->chart);
 }
 
@@ -332,6 +340,27 @@ test_lab (void)
   g_signal_emit_by_name (motion, "motion", left[0] + 3, left[1]);
   chart_look (&chart);
   g_assert_cmpuint (chart_ink (&chart, left[0] + 7, left[1]), >, 90); /* a ring round it */
+  /* The nearest dot has it, and no other; far from all, and on a new plot, none. */
+  const double line[2] = { left[0] + 35 * step, y };
+  const struct {
+    double x, y;
+    gboolean near;
+  } places[] = { { dots[1][0] + 9, dots[1][1] - 5, TRUE },
+                 { line[0], line[1], TRUE },
+                 { right[0], left[1], FALSE } };
+  for (guint i = 0; i < G_N_ELEMENTS (places); i++) {
+    g_signal_emit_by_name (motion, "motion", places[i].x, places[i].y);
+    chart_see (&chart);
+    g_assert_cmpint (chart_ink (&chart, dots[1][0] + 7, dots[1][1]) > 90, ==, places[i].near);
+    g_assert_cmpuint (chart_ink (&chart, left[0] + 7, left[1]), <, 90);
+    g_assert_cmpuint (chart_ink (&chart, line[0], line[1] - 7), <, 90);
+    g_assert_cmpuint (chart_ink (&chart, right[0] - 7, right[1]), <, 90);
+  }
+  g_signal_emit_by_name (motion, "motion", right[0], right[1]);
+  td_lab_chart_take (widget, lab_plot ());
+  chart_see (&chart);
+  g_assert_cmpuint (chart_ink (&chart, right[0] - 7, right[1]), <, 90);
+  g_signal_emit_by_name (motion, "motion", left[0] + 3, left[1]);
   g_signal_emit_by_name (motion, "leave");
   chart_look (&chart);
   g_assert_cmpuint (chart_ink (&chart, left[0] + 7, left[1] - 0.5), <, 90);
@@ -406,6 +435,25 @@ on_picked (TdAxisPlot *plot, guint index)
   picked = index;
 }
 
+/* An axis that leans is drawn through its columns at the top and at the foot. */
+static void
+assert_leans (const Chart *chart, double centre, double tilt_deg, guint n_rows)
+{
+  const TdAxisLine line = td_axis_line (centre, tilt_deg, n_rows);
+
+  for (guint side = 0; side < 2; side++) {
+    guint most = 0, beside = 0;
+    for (guint y = side ? 80 : 12; y < (side ? 90 : 22); y++) { /* more than a dash */
+      const double row = (y + 0.5 - 5) / 94 * n_rows - 0.5;
+      const double x = 10 + (td_axis_line_at (&line, row) - 58.5) / 13 * (chart->width - 20.);
+      most = MAX (most, chart_ink (chart, x, y));
+      beside = MAX (beside, chart_ink (chart, x + (tilt_deg > 0) * 30 - 15, y));
+    }
+    g_test_message ("%g°: %u, beside %u", tilt_deg, most, beside);
+    g_assert_true (most > 100 && beside < 80);
+  }
+}
+
 /* Answers stand at their row and column, full where they were used; the nearest is taken. */
 static void
 test_axis (void)
@@ -418,13 +466,13 @@ test_axis (void)
     { TD_AXIS_OVERLAP, 65, 1000, 0.9, 0.1, FALSE }, /* at the edge */
     { TD_AXIS_OVERLAP, 40, NAN, 0, NAN, FALSE },
   };
-  const TdAxisResult result = { .centre_px = 66,
-                                .uncertainty_px = 0.5,
-                                .middle_row = 50,
-                                .known_row = 50,
-                                .agreed = TRUE,
-                                .trials = trials,
-                                .n_trials = G_N_ELEMENTS (trials) };
+  TdAxisResult result = { .centre_px = 66,
+                          .uncertainty_px = 0.5,
+                          .middle_row = 50,
+                          .known_row = 50,
+                          .agreed = TRUE,
+                          .trials = trials,
+                          .n_trials = G_N_ELEMENTS (trials) };
   TdAxisPlot *plot = g_object_new (TD_TYPE_AXIS_PLOT, NULL);
   g_auto (Chart) chart = { 0 };
   double x[4], y[4];
@@ -450,6 +498,14 @@ test_axis (void)
   g_assert_cmpuint (chart_ink (&chart, at + 12, 50), ==, 0); /* half a column is 10 pixels */
   g_assert_cmpuint (chart_ink_down (&chart, set, 20, 30), >, 100);
   g_assert_cmpuint (chart_ink_down (&chart, set - 3, 20, 30), ==, 0);
+  for (int sign = -1; sign <= 1; sign += 2) {
+    result.tilt_deg = 0.6 * sign;
+    td_axis_plot_set_centre (plot, 62, 1.2 * sign);
+    chart_see (&chart);
+    assert_leans (&chart, 62, 1.2 * sign, ROWS);
+    assert_leans (&chart, 66, 0.6 * sign, ROWS);
+  }
+  result.tilt_deg = 0;
   td_axis_plot_set_centre (plot, 80, 0); /* outside */
   chart_look (&chart);
   g_assert_cmpuint (chart_ink_down (&chart, set, 20, 30), ==, 0);

@@ -193,7 +193,7 @@ test_pictures (void)
     g_assert_cmpfloat_with_epsilon (divided->pixels[i] * noise, plain->pixels[i], 1e-5 * rms);
   gtk_toggle_button_set_active (lab ("lab_view.pictures.in_noise"), FALSE);
   td_test_wait (difference_is_there, NULL, "the plain difference");
-  td_test_pin_window ("lab", td_test_window);
+  td_test_pin_window ("lab", lab ("lab_view"));
 }
 
 /* Four bytes a pixel, in the order of the screen. (transfer full) */
@@ -308,7 +308,7 @@ test_headings (void)
   g_assert_cmpint (gtk_widget_get_height (views[0]), ==, gtk_widget_get_height (views[1]));
   g_assert_cmpint (gtk_widget_get_height (views[1]), <, before);
   td_image_pane_set_title (one, title);
-  td_test_pin_window ("lab", td_test_window);
+  td_test_pin_window ("lab", lab ("lab_view"));
 }
 
 /* What is exported for a page has the pictures with their names, and no button. */
@@ -392,6 +392,8 @@ test_sheets (void)
     gtk_stack_set_visible_child_name (lab ("lab_view.sheets"), sheets[i]);
     td_test_wait (sheet_settled, NULL, "the sheet");
     td_test_screenshot (GTK_WIDGET (td_test_window), name);
+    if (!g_str_equal (sheets[i], "scatter")) /* of times */
+      td_test_pin_window (sheets[i], lab ("lab_view.sheets"));
   }
 }
 
@@ -649,6 +651,7 @@ test_variants (void)
   activate ("lab.add", NULL);
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-editor");
   g_assert_null (td_test_find (GTK_WIDGET (editor ()), GTK_TYPE_DROP_DOWN, offers_nothing, NULL));
+  td_test_pin_window ("lab-editor", editor ());
   g_signal_emit_by_name (editor (), "applied", "--filter nonsense");
   g_assert_true (gtk_widget_get_visible (td_test_part (editor (), "problem")));
   g_signal_emit_by_name (editor (), "applied", "Smooth: --filter hann --cutoff 0.5");
@@ -669,7 +672,7 @@ test_variants (void)
     activate ("lab.remove", g_variant_new_uint32 (i - 1));
   td_test_wait (there_are, GUINT_TO_POINTER (4), "three variants again");
   exports_are_made ();
-  td_test_pin_window ("lab", td_test_window);
+  td_test_pin_window ("lab", lab ("lab_view"));
 }
 
 /* Small pictures under one contrast have no histograms, which are all the same but for noise. */
@@ -800,6 +803,7 @@ test_stopped (void)
     if (i == 0) {
       td_test_pause (300);
       td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-stopped");
+      td_test_pin_window ("lab-stopped", lab ("lab_view"));
       /* In sight, with no room for the reference that is hidden. */
       GtkWidget *panes = lab ("lab_view.pictures.panes");
       g_assert_cmpint (gtk_widget_get_height (GTK_WIDGET (pane_of ("3"))), <=,
@@ -849,10 +853,11 @@ test_two_problems (void)
   g_strlcpy (recipe.devices, "cuda:77", sizeof recipe.devices);
   td_session_edit (td_test_session (), &recipe, NULL);
   td_test_wait (both_problems_are_shown, NULL, "both reasons");
+  td_test_pin_window ("lab-problems", lab ("lab_view"));
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-problems");
   td_test_activate ("undo", NULL);
   td_test_wait (is_measured, NULL, "the lab again");
-  td_test_pin_window ("lab", td_test_window);
+  td_test_pin_window ("lab", lab ("lab_view"));
 }
 
 static gboolean
@@ -877,7 +882,7 @@ test_review (void)
   activate ("lab.preset", g_variant_new_string ("filters"));
   td_test_wait (is_measured, NULL, "the filters");
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-filters");
-  td_test_pin_window ("lab", td_test_window);
+  td_test_pin_window ("lab", lab ("lab_view"));
 }
 
 int
