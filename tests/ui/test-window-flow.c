@@ -652,7 +652,7 @@ guide_is_whole (gpointer guide)
     g_assert_nonnull (
         td_test_find (td_test_part (guide, "list"), GTK_TYPE_LABEL, is_title_of, copy));
     g_object_get (buffer, "text", &text, NULL);
-    g_assert_false (g_regex_match_simple ("^#+ ?\\p{Lu}", text, G_REGEX_MULTILINE, 0));
+    g_assert_false (g_regex_match_simple ("^#+ \\p{Lu}", text, G_REGEX_MULTILINE, 0));
     g_auto (GStrv) now = guide_words (text, FALSE), then = guide_words (copy, TRUE);
     const guint n = g_strv_length (then), last = n - (n > 0 && then[n - 1][0] == 0);
     for (guint k = then[0][0] == 0; k < last; k++) {

@@ -98,12 +98,12 @@ test_queue (void)
   g_assert_cmpstr (adw_status_page_get_description (td_test_part (view, "waiting_page")), ==,
                    words);
   td_test_show_page ("volume");
-  td_test_pin_window ("jobs-waiting", td_test_window);
+  td_test_pin_window ("jobs-waiting", view);
   td_test_show_page ("slices");
   td_volume_view_show_job (view, NULL);
   g_autoptr (TdJobItem) two = td_test_submit (&recipe, outputs[1]);
   td_test_wait (item_waits_for_one, two, "the second job to stand behind it");
-  td_test_pin_window ("jobs-queue", td_test_window);
+  td_test_pin_window ("jobs-queue", td_test_part (td_test_window, "jobs_list"));
   td_job_item_go_first (two);
   td_test_wait (item_waits_for_one, one, "the first job to stand behind the second");
   g_assert_true (td_remote_jobs_pause (FALSE, NULL));
@@ -120,7 +120,7 @@ test_queue (void)
   g_assert_cmpint (apart_ns, >, 0);
   g_free (outputs[0]);
   g_free (outputs[1]);
-  td_test_pin_window ("jobs", td_test_window);
+  td_test_pin_window ("jobs", td_test_part (td_test_window, "jobs_list"));
 }
 
 /* A job that waits and one that runs: nothing of either is left. */
@@ -278,6 +278,7 @@ test_again (void)
   recipe.output_format = TD_VOLUME_BIGTIFF;
   g_autoptr (TdJobItem) item = td_test_submit (&recipe, output);
   assert_fails ("again.tif", "again” does not exist");
+  td_test_pin_window ("jobs-failed", job_row ("again.tif"));
   try_again ("again.tif");
   assert_fails ("again.tif", "again” does not exist");
   g_assert_cmpint (g_mkdir (folder, 0700), ==, 0);
@@ -352,6 +353,27 @@ iterating_recipe (void)
   return recipe;
 }
 
+/* Threads that look at jobs. */
+static guint
+n_followers (void)
+{
+  g_autoptr (GDir) tasks = g_dir_open ("/proc/self/task", 0, NULL);
+  guint n = 0;
+
+  for (const char *task; tasks && (task = g_dir_read_name (tasks));) {
+    g_autofree char *path = g_build_filename ("/proc/self/task", task, "comm", NULL);
+    g_autofree char *name = NULL;
+    n += g_file_get_contents (path, &name, NULL, NULL) && g_str_equal (name, "remote job\n");
+  }
+  return n;
+}
+
+static gboolean
+no_more_follow (gpointer before)
+{
+  return n_followers () <= GPOINTER_TO_UINT (before);
+}
+
 /* Nothing of the run before is told of the next one: neither passes nor slices nor notes. */
 static void
 test_again_anew (void)
@@ -373,8 +395,14 @@ test_again_anew (void)
   g_assert_cmpuint (facts->nx, ==, 0);
   g_assert_cmpuint (g_strv_length (facts->notes), ==, 0);
   g_assert_cmpfloat (facts->fraction, ==, 0);
+  /* Who is let go of looks no more. */
+  const guint before = n_followers ();
+  td_remote_follower_free (
+      td_remote_follower_new (td_job_item_remote (item_titled ("anew.tif")), TD_REMOTE_WATCH));
+  td_test_wait (no_more_follow, GUINT_TO_POINTER (before), "the thread to end");
   td_job_item_cancel (item_titled ("anew.tif"));
   assert_fails ("anew.tif", "Cancelled");
+  td_test_pin_window ("jobs-cancelled", job_row ("anew.tif"));
   g_assert_true (td_remote_jobs_pause (FALSE, NULL));
   /* Somebody cleared the jobs away: it cannot go on, and says why. */
   g_autofree char *away = g_strconcat (folder, ".away", NULL);
@@ -435,7 +463,7 @@ test_survives (void)
   g_assert_true (td_job_item_recipe (found, &recipe));
   td_test_open (td_scan_facts (scan)->path);
   check_volume (output, &recipe);
-  td_test_pin_window ("jobs-found", td_test_window);
+  td_test_pin_window ("jobs-found", td_test_part (td_test_window, "jobs_list"));
 }
 
 /* The button of the window's list; the list comes out slowly. */
@@ -550,7 +578,7 @@ test_history (void)
   td_test_wait (folder_is_gone, folder, "the job's folder to go");
   g_assert_true (g_file_test (output, G_FILE_TEST_EXISTS));
   gtk_window_close (jobs);
-  td_test_pin_window ("jobs", td_test_window);
+  td_test_pin_window ("jobs", td_test_part (td_test_window, "jobs_list"));
 }
 
 static gboolean
@@ -622,7 +650,7 @@ test_iterations (void)
   g_assert_cmpuint (td_job_item_facts (item)->residuals->len, <, 1000);
   g_assert_true (g_file_test (output, G_FILE_TEST_EXISTS));
   td_test_show_page ("slices");
-  td_test_pin_window ("jobs", td_test_window);
+  td_test_pin_window ("jobs", td_test_part (td_test_window, "jobs_list"));
 }
 
 static gboolean
