@@ -12,6 +12,7 @@
 #include "compute/prepare/paganin.h"
 #include "compute/stored-samples.h"
 #include "dataset/scan-private.h"
+#include "dataset/scan-spool.h"
 #include "tests/common/cases.h"
 #include "tests/common/devices.h"
 #include "tests/common/pipeline.h"
@@ -26,6 +27,7 @@ typedef struct {
   double tilt_deg;
   const char *steps;
   guint output_bits; /* 0: no volume is written */
+  guint together;    /* rows that are unpacked together; 0: each by itself */
 } Job;
 
 static const Job jobs[] = {
@@ -40,6 +42,9 @@ static const Job jobs[] = {
     "zingers,flat-field=60000,minus-log", 16 },
   { "opencl:0", TRUE, 300, 12, 200, FALSE, TRUE, FALSE, 0, "", 0 },
   { "host", FALSE, 300, 40, 200, TRUE, FALSE, FALSE, 0, "paganin=30:energy=25:distance=20", 32 },
+  /* a preview's slab whose rows are the largest buffer, nearly as large as it may be */
+  { "host", FALSE, 1000, 16, 1597, TRUE, FALSE, FALSE, 0, "zingers=0.3:size=5x5", 0 },
+  { "host", FALSE, 700, 120, 200, FALSE, FALSE, FALSE, 0, "", 32, 120 }, /* by way of a copy */
 };
 
 static TdEngine *engine;
@@ -76,6 +81,7 @@ job_scan (const Job *job)
                              .stored = job->stored };
   scan->vtable = source;
   scan->facts.in_memory = job->in_memory;
+  scan->facts.rows_together = job->together;
   return scan;
 }
 
@@ -180,6 +186,9 @@ check_bytes (const TdPlan *plan, const Job *job, guint64 limit)
   host += 2 * fbp->halo * row * sizeof (float) + (fbp->keep ? in : 0)
           + td_preparation_host_bytes (plan->recipe.steps, plan->recipe.n_steps,
                                        td_scan_facts (plan->scan), rows);
+  g_assert_cmpint (fbp->spool != NULL, ==, job->together > slab);
+  if (fbp->spool)
+    host += td_scan_spool_work_bytes (td_scan_facts (plan->scan), job->n_rows);
   g_assert_cmpuint (facts->device_bytes, ==, most);
   g_assert_cmpuint (facts->host_bytes, ==, host);
   g_assert_cmpuint (most, <=, limit);

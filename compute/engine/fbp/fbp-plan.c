@@ -257,6 +257,38 @@ working_set_bytes (const TdPlan *plan, guint index)
   return bytes + td_fbp_lanes (fbp, info) * (in + out);
 }
 
+/* Rows that are unpacked for the slabs' sake, and of these the ones that are wanted. */
+static guint64
+unpacked_rows (const TdPlan *plan, const TdFbp *fbp, guint64 *wanted)
+{
+  const guint together = td_scan_facts (plan->scan)->rows_together;
+  const guint first = plan->facts.first_slice, end = first + plan->facts.n_slices;
+  guint64 unpacked = 0;
+  guint read = 0; /* up to here; the next slab reads on */
+
+  for (guint slab = first; slab < end; slab += fbp->slab_slices) {
+    const guint row0 = MAX (slab - MIN (fbp->halo, slab), read);
+    const guint row1 = MIN (MIN (slab + fbp->slab_slices, end) + fbp->halo, fbp->n_rows);
+    if (row1 > row0)
+      unpacked += (row1 + together - 1) / together * together - row0 / together * together;
+    read = MAX (read, row1);
+  }
+  *wanted = read - (first - MIN (fbp->halo, first));
+  return unpacked;
+}
+
+/* Whether slabs want frames again that are unpacked whole; *@rows: how many rows they want. */
+static gboolean
+fbp_plan_unpacks_again (const TdPlan *plan, const TdFbp *fbp, guint64 *rows)
+{
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+
+  if (fbp->n_slabs < 2 || facts->in_memory || facts->rows_together < 2)
+    return FALSE;
+  const guint64 unpacked = unpacked_rows (plan, fbp, rows);
+  return unpacked >= 2 * *rows;
+}
+
 static Bytes
 job_bytes (const TdPlan *plan)
 {
@@ -264,6 +296,7 @@ job_bytes (const TdPlan *plan)
   guint rows = td_fbp_most_rows (fbp, fbp->slab_slices);
   guint64 in = rows * td_fbp_sent_bytes (fbp), out = fbp->slab_slices * td_fbp_slice_bytes (fbp);
   Bytes bytes = { .host = td_plan_own_bytes (plan->devices) + td_plan_unpack_bytes (plan) };
+  guint64 wanted;
 
   /* Whoever looks at the slices wants floats, whatever the volume stores. */
   if (!fbp->direct)
@@ -273,7 +306,7 @@ job_bytes (const TdPlan *plan)
                                            td_scan_facts (plan->scan), rows);
   if (fbp->keep)
     bytes.host += in; /* the engine's copy of the raw rows */
-  if (fbp->spool)
+  if (fbp_plan_unpacks_again (plan, fbp, &wanted))
     bytes.host += td_scan_spool_work_bytes (td_scan_facts (plan->scan), fbp->n_rows);
   for (guint i = 0; i < plan->devices->len; i++) {
     const TdDeviceInfo *info = td_device_info (plan->devices->pdata[i]);
@@ -476,26 +509,6 @@ check_elements (const TdFbp *fbp, GError **error)
 
 /* ── A copy of the frames ── */
 
-/* Rows that are unpacked for the slabs' sake, and of these the ones that are wanted. */
-static guint64
-unpacked_rows (const TdPlan *plan, const TdFbp *fbp, guint64 *wanted)
-{
-  const guint together = td_scan_facts (plan->scan)->rows_together;
-  const guint first = plan->facts.first_slice, end = first + plan->facts.n_slices;
-  guint64 unpacked = 0;
-  guint read = 0; /* up to here; the next slab reads on */
-
-  for (guint slab = first; slab < end; slab += fbp->slab_slices) {
-    const guint row0 = MAX (slab - MIN (fbp->halo, slab), read);
-    const guint row1 = MIN (MIN (slab + fbp->slab_slices, end) + fbp->halo, fbp->n_rows);
-    if (row1 > row0)
-      unpacked += (row1 + together - 1) / together * together - row0 / together * together;
-    read = MAX (read, row1);
-  }
-  *wanted = read - (first - MIN (fbp->halo, first));
-  return unpacked;
-}
-
 /* Frames whose rows are unpacked many at a time would be unpacked for each slab anew. */
 static void
 fbp_plan_decide_spool (TdPlan *plan, TdFbp *fbp)
@@ -504,8 +517,7 @@ fbp_plan_decide_spool (TdPlan *plan, TdFbp *fbp)
   const guint row0 = plan->facts.first_slice - MIN (fbp->halo, plan->facts.first_slice);
   guint64 wanted = 0;
 
-  if (fbp->n_slabs < 2 || facts->in_memory || facts->rows_together < 2
-      || unpacked_rows (plan, fbp, &wanted) < 2 * wanted)
+  if (!fbp_plan_unpacks_again (plan, fbp, &wanted))
     return;
   const guint64 bytes = td_scan_spool_bytes (facts, (guint) wanted, facts->sample_type);
   g_autofree char *size = g_format_size (bytes);
