@@ -496,6 +496,22 @@ test_rows (void)
   }
 }
 
+/* Stripes of a row that threads share, at either end of each one's columns. */
+static void
+test_stripes (void)
+{
+  enum { VIEWS = 3, COLUMNS = 200 };
+  float rows[VIEWS * COLUMNS];
+
+  for (guint stripe = 2; stripe < COLUMNS - 2; stripe++) {
+    for (guint i = 0; i < VIEWS * COLUMNS; i++)
+      rows[i] = 1 + i / COLUMNS + (i % COLUMNS == stripe ? 0.5f : 0);
+    td_axis_destripe (rows, VIEWS, COLUMNS);
+    for (guint i = 0; i < VIEWS * COLUMNS; i++)
+      g_assert_cmpfloat_with_epsilon (rows[i], 1 + i / COLUMNS, 1e-5);
+  }
+}
+
 /* Which rows are tried, and how many about each are averaged. The mean is that of the whole band,
    whether a thread has one piece of it or several. */
 static void
@@ -1005,6 +1021,7 @@ main (int argc, char **argv)
   g_test_add_func ("/axis/bands-scatter", test_bands_scatter);
   g_test_add_func ("/axis/peak", test_peak);
   g_test_add_func ("/axis/rows", test_rows);
+  g_test_add_func ("/axis/stripes", test_stripes);
   g_test_add_func ("/axis/bands", test_bands);
   g_test_add_func ("/axis/bands-memory", test_bands_memory);
   g_test_add_func ("/axis/consensus/votes", test_votes);

@@ -6,6 +6,7 @@
 
 #include <glib/gstdio.h>
 
+#include "compute/engine/plan-private.h"
 #include "compute/methods/methods.h"
 #include "dataset/scan-view.h"
 #include "dataset/tiff-save.h"
@@ -367,6 +368,25 @@ test_no_room (void)
   g_assert_nonnull (strstr (notes, "waits in a temporary file"));
   g_test_trap_subprocess (NULL, 0, 0);
   g_test_trap_assert_passed ();
+}
+
+/* Nor does filtering find the memory any more that the plan counted on: the job ends with that. */
+static void
+test_room_gone (void)
+{
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 24, 3, 20, 180, FALSE);
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  td_test_recipe (&recipe, "sirt", "host");
+  recipe.iterations = 1;
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  plan->recipe.memory_limit_bytes = 1;
+  g_autoptr (TdJob) job = td_job_new (plan);
+  g_assert_false (td_job_run (job, NULL, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);
 }
 
 /* Less than half a turn cannot be weighed: by itself a job begins with nothing, and asked for
@@ -796,6 +816,7 @@ main (int argc, char **argv)
   g_test_add_func ("/iterative-start/room/cone", test_room_cone);
   g_test_add_func ("/iterative-start/room/parallel", test_room_parallel);
   g_test_add_func ("/iterative-start/room/none", test_no_room);
+  g_test_add_func ("/iterative-start/room/gone", test_room_gone);
   g_test_add_func ("/iterative-start/unfilterable", test_unfilterable);
   g_test_add_func ("/iterative-start/file", test_file);
   g_test_add_func ("/iterative-start/no-numbers", test_no_numbers);

@@ -91,7 +91,9 @@ test_filter (gconstpointer id)
 {
   static const guint shapes[][3] = {
     /* columns, rows, most rows */
-    { 1, 1, 1 }, { 2, 3, 3 }, { 7, 5, 9 }, { 160, 33, 33 }, { 181, 2, 40 }, { 1024, 17, 17 },
+    { 1, 1, 1 },      { 2, 3, 3 },   { 7, 5, 9 },   { 160, 33, 33 }, { 181, 2, 40 },
+    { 1024, 17, 17 }, { 257, 1, 1 }, { 900, 1, 1 }, /* groups of 257 columns, padded or not, would
+                                                       be one fewer */
   };
   g_autoptr (GError) error = NULL;
   g_autoptr (TdDevice) device = td_device_open (id, &error);

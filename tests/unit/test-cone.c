@@ -919,6 +919,23 @@ test_families (gconstpointer data)
   td_cone_task_clear (&task);
 }
 
+/* The host's rows of voxels come strip by strip, which has an end in such a row. */
+static void
+test_strips (void)
+{
+  static const Case wide = { "strips", 310, 6, 5, 300, 2, 2, 0.4, 0.3, 0, 0.04 };
+  g_autoptr (TdDevice) device = td_test_open ("host");
+  TdConeTask task;
+
+  make_task (&wide, &task);
+  g_assert_cmpuint (task.nx, >, TD_CONE_STRIP);
+  g_autofree float *projections = noise ((gsize) task.n_views * task.n_rows * task.n_columns);
+  g_autofree double *truth = g_new (double, (gsize) task.nz *task.ny *task.nx);
+  td_cone_reference (&task, projections, truth);
+  check_family (&td_cone_family_host, device, &task, TD_PRECISION_SINGLE, projections, truth, 1e-5);
+  td_cone_task_clear (&task);
+}
+
 /* A wide cone and a volume that is none about the axis. */
 static void
 make_aside (guint n_views, double x_mm, double y_mm, guint side, guint nz, TdConeTask *task)
@@ -1089,6 +1106,7 @@ main (int argc, char **argv)
     g_autofree char *path = g_strdup_printf ("/cone/families/%s", cases[i].name);
     g_test_add_data_func (path, &cases[i], test_families);
   }
+  g_test_add_func ("/cone/families/strips", test_strips);
   g_test_add_func ("/cone/families/corner", test_corner);
   g_test_add_data_func ("/cone/families/behind/few", GUINT_TO_POINTER (9), test_behind);
   g_test_add_data_func ("/cone/families/behind/many", GUINT_TO_POINTER (40), test_behind);

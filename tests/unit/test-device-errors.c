@@ -3,6 +3,8 @@
 
 #include "compute/device/device-api.h"
 #include "compute/methods/methods.h"
+#include "compute/parallel/families.h"
+#include "compute/parallel/trial.h"
 #include "tests/common/devices.h"
 #include "tests/common/faulty.h"
 #include "tests/common/frames.h"
@@ -115,6 +117,43 @@ test_steps (void)
   td_test_close (device);
 }
 
+/* ── Trials ── */
+
+static gboolean
+try_family (gconstpointer device, float *error_of, GError **error)
+{
+  double angles[VIEWS], seconds, relative = 0;
+  const TdBackprojectTask task = { .n_columns = COLUMNS,
+                                   .n_views = VIEWS,
+                                   .angles_rad = angles,
+                                   .centre_px = COLUMNS / 2.0,
+                                   .nx = 16,
+                                   .ny = 16,
+                                   .step = 1,
+                                   .x0 = -8,
+                                   .y0 = 8,
+                                   .scale = 1 };
+
+  for (guint i = 0; i < VIEWS; i++)
+    angles[i] = G_PI * i / VIEWS;
+  g_autoptr (TdTrial) trial = td_trial_new ((TdDevice *) device, &task, 2, 5, error);
+  if (!trial || !td_trial_prepare (trial, &td_family_host, NULL, error)
+      || !td_trial_run (trial, &seconds, error) || !td_trial_error (trial, &relative, error))
+    return FALSE;
+  g_assert_cmpfloat (relative, <, 1e-4);
+  *error_of = (float) relative;
+  return TRUE;
+}
+
+static void
+test_trial (void)
+{
+  TdDevice *device = td_test_open ("host");
+
+  sweep ("trial", device, try_family, device, 1);
+  td_test_close (device);
+}
+
 /* ── Methods ── */
 
 typedef struct {
@@ -216,6 +255,7 @@ main (int argc, char **argv)
   td_test_own_rates ("device-errors");
   engine = td_engine_new (td_methods);
   g_test_add_func ("/device-errors/steps", test_steps);
+  g_test_add_func ("/device-errors/trial", test_trial);
   for (guint i = 0; i < G_N_ELEMENTS (jobs); i++) {
     g_autofree char *path = g_strconcat ("/device-errors/", jobs[i].name, NULL);
     g_test_add_data_func (path, &jobs[i], test_method);

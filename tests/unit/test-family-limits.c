@@ -6,6 +6,8 @@
 #include "compute/cone/cone-family.h"
 #include "compute/parallel/alu-shape.h"
 #include "compute/parallel/families.h"
+#include "compute/parallel/fourier-shape.h"
+#include "compute/parallel/place-error.h"
 
 typedef struct {
   TdBackprojectTask task;
@@ -204,6 +206,89 @@ test_fewer_slices (void)
               td_family_host.workspace_bytes (&td_family_host, &p.task, &p.card, n), <=,
               td_family_host.workspace_bytes (&td_family_host, &p.task, &p.card, most));
     }
+}
+
+/* The tuner tries one, two and four slices at once; in half precision there are two at least. */
+static void
+test_candidates (void)
+{
+  const TdBackprojectFamily *const families[] = { &td_family_alu, &td_family_hybrid };
+
+  for (guint f = 0; f < G_N_ELEMENTS (families); f++)
+    for (guint half = 0; half < 2; half++) {
+      Problem p = problem ();
+      guint tried[5] = { 0 };
+
+      p.task.precision = half ? TD_PRECISION_HALF : TD_PRECISION_SINGLE;
+      g_autoptr (GPtrArray) list = families[f]->candidates (families[f], &p.task, &p.card);
+      for (guint i = 0; i < list->len; i++) {
+        const TdBackprojectVariant *variant = list->pdata[i];
+        g_assert_cmpuint (variant->slices, <=, 4);
+        tried[variant->slices]++;
+      }
+      g_assert_cmpuint (tried[0] + tried[3], ==, 0);
+      g_assert_cmpuint (tried[1], ==, half ? 0 : tried[2]);
+      g_assert_cmpuint (tried[2], ==, tried[4]);
+      g_assert_cmpuint (tried[2], >, 0);
+    }
+}
+
+/* Positions are rounded as their size has it: the columns, how far the axis is from the first, and
+   the region's furthest pixel. */
+static void
+test_rounding (void)
+{
+  static const struct {
+    guint n_columns;
+    double centre_px, x0, y0; /* of one pixel */
+  } tasks[] = {
+    { 1000, 0, -1, 1 },   { 700, 300, -1, 1 },     { 700, -300, -1, 1 },   { 1000, 0, 0, 0 },
+    { 700, 0, -301, 1 },  { 700, 0, 300, 1 },      { 700, 0, -1, 301 },    { 700, 0, -1, -300 },
+    { 600, 100, 300, 1 }, { 600, -100, -1, -300 }, { 700, 0, -301, -300 },
+  };
+
+  for (guint interpolation = 0; interpolation < 2; interpolation++)
+    for (guint i = 1; i < G_N_ELEMENTS (tasks); i++) {
+      double errors[2];
+      for (guint k = 0; k < 2; k++) {
+        const guint from = k ? i : 0;
+        const TdBackprojectTask task = { .n_columns = tasks[from].n_columns,
+                                         .nx = 1,
+                                         .ny = 1,
+                                         .step = 1,
+                                         .centre_px = tasks[from].centre_px,
+                                         .x0 = tasks[from].x0,
+                                         .y0 = tasks[from].y0,
+                                         .interpolation = interpolation };
+        errors[k] = td_texture_error (&task);
+      }
+      g_test_message ("%u: %.9g, %.9g", i, errors[0], errors[1]);
+      g_assert_cmpfloat_with_epsilon (errors[1], errors[0], 1e-6 * errors[0]);
+    }
+}
+
+/* A row is padded so that no pixel sees its copies, and to 8 values at least. */
+static void
+test_padded (void)
+{
+  static const struct {
+    guint n_columns, n;
+    double centre_px;
+    guint padded; /* before it is made a good size */
+  } rows[] = { { 1, 1, 0, 8 }, { 2, 2, 0.5, 8 },     { 5, 1, 2, 8 },     { 6, 1, 2.5, 9 },
+               { 5, 7, 2, 9 }, { 64, 64, 31.5, 80 }, { 64, 64, 20, 90 }, { 64, 64, 43, 90 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++) {
+    const TdBackprojectTask task = { .n_columns = rows[i].n_columns,
+                                     .nx = rows[i].n,
+                                     .ny = rows[i].n,
+                                     .step = 1,
+                                     .centre_px = rows[i].centre_px,
+                                     .x0 = (1 - (double) rows[i].n) / 2,
+                                     .y0 = ((double) rows[i].n - 1) / 2 };
+    g_test_message ("%u", i);
+    g_assert_cmpuint (td_fourier_padded (&task), ==, td_fft_good_size (rows[i].padded));
+  }
 }
 
 /* ── Shapes of the ALU kernels ── */
@@ -569,6 +654,28 @@ test_cone (void)
   g_assert_cmpuint (seen, ==, 4 * 6); /* of all families but the host's */
 }
 
+/* Of each view a projector holds twice its padded rows, staged and as a texture, and a matrix. */
+static void
+test_cone_bytes (void)
+{
+  static const guint sizes[][3] = { /* columns, rows, views */
+                                    { 1, 1, 1 },
+                                    { 1, 1, 1000 },
+                                    { 30, 7, 12 },
+                                    { 2000, 100, 64 }
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
+    const Problem p = problem ();
+    const TdConeTask task = { .n_columns = sizes[i][0], .n_rows = 500, .n_views = 1000 };
+    const TdConeLimits limits = { .max_rows = sizes[i][1], .max_views = sizes[i][2] };
+    const guint64 view = 2 * (sizes[i][0] + 2) * (sizes[i][1] + 3) + 12;
+
+    g_assert_cmpuint (td_cone_family_standard.workspace_bytes (&task, &limits, &p.card), ==,
+                      sizes[i][2] * view * sizeof (float));
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -576,11 +683,15 @@ main (int argc, char **argv)
   g_test_add_func ("/family-limits/parallel", test_parallel);
   g_test_add_func ("/family-limits/texels", test_texels);
   g_test_add_func ("/family-limits/fewer-slices", test_fewer_slices);
+  g_test_add_func ("/family-limits/candidates", test_candidates);
+  g_test_add_func ("/family-limits/rounding", test_rounding);
+  g_test_add_func ("/family-limits/padded", test_padded);
   g_test_add_func ("/family-limits/shapes", test_shapes);
   g_test_add_func ("/family-limits/shape-fits", test_shape_fits);
   g_test_add_func ("/family-limits/shape-refused", test_shape_refused);
   g_test_add_func ("/family-limits/shape-bytes", test_shape_bytes);
   g_test_add_func ("/family-limits/shape-shrinks", test_shape_shrinks);
   g_test_add_func ("/family-limits/cone", test_cone);
+  g_test_add_func ("/family-limits/cone-bytes", test_cone_bytes);
   return g_test_run ();
 }

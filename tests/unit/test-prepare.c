@@ -754,6 +754,18 @@ test_numbers (void)
   td_preparation_counts_add (&sum, &other);
   g_autofree char *all = td_numbers_text (&sum.lost_views, 0, 1);
   g_assert_cmpstr (all, ==, "1, 2, 4, 5, 8, 9, 11, 17, …");
+  /* In any order, and nothing behind the last place. */
+  for (guint first = 0; first < 12; first++) {
+    struct {
+      TdNumbers numbers;
+      guint behind;
+    } kept = { .behind = 1234 };
+    for (guint i = 0; i < 12; i++)
+      td_numbers_add (&kept.numbers, (first + 5 * i) % 12);
+    g_assert_cmpuint (kept.behind, ==, 1234);
+    for (guint i = 0; i < TD_NUMBERS_KEPT; i++)
+      g_assert_cmpuint (kept.numbers.at[i], ==, i);
+  }
 }
 
 /* Planted among noise: dead, hot, stuck and noisy pixels are found, and hardly any other. */

@@ -303,6 +303,15 @@ test_projection (void)
       g_assert_cmpmem (frame + row * COLUMNS, COLUMNS * sizeof *frame,
                        sinograms + (row * VIEWS + views[i]) * COLUMNS, COLUMNS * sizeof *frame);
   }
+  /* Another scan, and this one again, on the same engine. */
+  for (guint i = 0; i < 2; i++) {
+    g_autoptr (TdEngine) cold = td_engine_new (td_methods);
+    TdScan *const shown = i ? scan : before;
+    g_autofree float *warm = td_preview_projection (engine, shown, 80, &recipe, NULL, &error);
+    g_autofree float *anew = td_preview_projection (cold, shown, 80, &recipe, NULL, &error);
+    g_assert_no_error (error);
+    g_assert_cmpmem (warm, ROWS * COLUMNS * sizeof *warm, anew, ROWS * COLUMNS * sizeof *anew);
+  }
   /* Another flat field, on the same engine. */
   g_autofree float *view = td_preview_projection (engine, scan, 80, &recipe, NULL, &error);
   td_recipe_step (&recipe, "flat-field")->values[2] = 0;

@@ -35,6 +35,7 @@ static const Setup setups[] = {
   { "voxels of many columns", 61, 23, 9, 8, 35, 1.2, { 0 }, 0.3, 0, 0, FALSE, 0 },
   { "parallel", 33, 19, 33, 33, 19, 0.5, { 0 }, 0.7, 0, 0, TRUE, 0 },
   { "parallel, leaning axis", 33, 19, 33, 33, 19, 0.5, { 0 }, 0.7, 0, 0, TRUE, 0.03 },
+  { "upside down", 9, 150, 6, 5, 130, 0.3, { 0, 0, G_PI }, 0.3, 1.3, 0, FALSE, 0 },
 };
 
 /* Source and detector turned about x: the axis leans in the world. */

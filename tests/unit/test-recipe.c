@@ -9,6 +9,7 @@
 #include "compute/parallel/backproject.h"
 #include "compute/prepare/prepare.h"
 #include "compute/recipe/field.h"
+#include "dataset/angles.h"
 #include "dataset/number.h"
 #include "test-folder.h"
 #include "tests/common/pins.h"
@@ -848,6 +849,9 @@ test_absurd_angles (void)
     const char *says; /* NULL: it is taken */
   } cases[] = { { 1, NULL },
                 { -300, NULL },
+                { TD_ANGLES_MOST_DEG * G_PI / 180, NULL },
+                { -TD_ANGLES_MOST_DEG * G_PI / 180, NULL },
+                { nextafter (TD_ANGLES_MOST_DEG * G_PI / 180, INFINITY), "View 1 at 1e+06 " },
                 { 2e6, "View 1 at 1.14592e+08 degrees cannot be" },
                 { -2e6, "View 1 at -1.14592e+08 degrees cannot be" },
                 { NAN, "View 1 at " },
