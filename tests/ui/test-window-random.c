@@ -3,7 +3,6 @@
    scans. Nothing may crash, warn or hang, and the keyboard must stay where something is shown.
    TOMODESK_ACTIONS says how many; --seed and what the log names repeat a run. TOMODESK_DEADLINE_S
    is how long one action may take, for a computer that does much else. */
-#include <math.h>
 #include <unistd.h>
 #include <string.h>
 
@@ -200,18 +199,6 @@ random_is_in_window (GtkWidget *widget)
          && graphene_rect_intersection (&at, &seen, NULL);
 }
 
-static void
-random_tell_place (GtkWidget *widget)
-{
-  for (GtkWidget *up = widget; up; up = gtk_widget_get_parent (up)) {
-    graphene_rect_t at;
-    const gboolean placed = gtk_widget_compute_bounds (widget, up, &at);
-    g_printerr ("# %s %d × %d: at %.0f, %.0f\n", G_OBJECT_TYPE_NAME (up), gtk_widget_get_width (up),
-                gtk_widget_get_height (up), placed ? (double) at.origin.x : NAN,
-                placed ? (double) at.origin.y : NAN);
-  }
-}
-
 /* A hand uses what it sees, and everything can be scrolled into sight. FALSE: the widget is gone
  * meanwhile. */
 static gboolean
@@ -226,7 +213,7 @@ random_reach (GtkWidget *widget)
       return gtk_widget_is_sensitive (widget);
   }
   if (gtk_widget_get_mapped (widget)) {
-    random_tell_place (widget);
+    td_test_tell_place (widget);
     g_error ("%s cannot be scrolled into sight", G_OBJECT_TYPE_NAME (widget));
   }
   return FALSE;
@@ -396,7 +383,7 @@ static void
 random_tell_lists (GtkWidget *below)
 {
   if (GTK_IS_POPOVER (below) && gtk_widget_get_visible (below))
-    random_tell_place (gtk_widget_get_parent (below));
+    td_test_tell_place (gtk_widget_get_parent (below));
   for (GtkWidget *child = gtk_widget_get_first_child (below); child;
        child = gtk_widget_get_next_sibling (child))
     random_tell_lists (child);

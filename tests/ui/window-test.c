@@ -15,20 +15,19 @@
 
 TdWindow *td_test_window;
 
-/* The widget that a warning has the address of, and what it stands in: it tells where that was. */
-static void
-log_tell_place (const char *message)
+void
+td_test_tell_place (GtkWidget *widget)
 {
-  const char *address = strstr (message, " 0x");
-  gpointer widget = NULL;
-
-  if (!address || sscanf (address, "%p", &widget) != 1)
-    return;
-  for (GtkWidget *up = widget; up; up = gtk_widget_get_parent (up))
-    g_printerr ("# %s %d × %d%s%s%s\n", G_OBJECT_TYPE_NAME (up), gtk_widget_get_width (up),
-                gtk_widget_get_height (up), gtk_widget_get_visible (up) ? "" : " (hidden)",
+  for (GtkWidget *up = widget; up; up = gtk_widget_get_parent (up)) {
+    graphene_rect_t at;
+    const gboolean placed = gtk_widget_compute_bounds (widget, up, &at);
+    g_printerr ("# %s %d × %d: at %.0f, %.0f%s%s%s\n", G_OBJECT_TYPE_NAME (up),
+                gtk_widget_get_width (up), gtk_widget_get_height (up),
+                placed ? (double) at.origin.x : NAN, placed ? (double) at.origin.y : NAN,
+                gtk_widget_get_visible (up) ? "" : " (hidden)",
                 gtk_widget_get_child_visible (up) ? "" : " (another is shown)",
                 gtk_widget_get_mapped (up) ? "" : " (not mapped)");
+  }
 }
 
 /* libadwaita's message dialog measures the large form of its heading in the width of the small one,
@@ -38,13 +37,16 @@ static GLogWriterOutput
 write_log (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer user)
 {
   for (gsize i = 0; i < n_fields; i++) {
+    gpointer widget = NULL;
     if (!g_str_equal (fields[i].key, "MESSAGE"))
       continue;
     if (g_str_has_prefix (fields[i].value, "Trying to measure GtkLabel")
         && td_test_other_window (ADW_TYPE_MESSAGE_DIALOG))
       return G_LOG_WRITER_HANDLED;
-    if (strstr (fields[i].value, "without a current allocation"))
-      log_tell_place (fields[i].value);
+    const char *address = strstr (fields[i].value, " 0x");
+    if (strstr (fields[i].value, "without a current allocation") && address
+        && sscanf (address, "%p", &widget) == 1)
+      td_test_tell_place (widget);
   }
   return g_log_writer_default (level, fields, n_fields, user);
 }

@@ -52,6 +52,8 @@ GtkWidget *td_test_find (GtkWidget *parent, GType type, TdTestMatch matches, gpo
 gpointer td_test_part (gpointer widget, const char *names);
 /* The slider of that adjustment comes to each of @n pictures, one by one and ten by ten. */
 void td_test_reaches_all (gpointer adjustment, guint n);
+/* Tells where a widget is in each one that it stands in, for who reads why a test failed. */
+void td_test_tell_place (GtkWidget *widget);
 /* The button below @parent that has this label, with or without a mnemonic, or this tooltip. */
 GtkWidget *td_test_button (gpointer parent, const char *label);
 /* The row of a list below @parent that has this title. */
