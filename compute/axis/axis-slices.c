@@ -8,8 +8,8 @@
 #include "axis-rows.h"
 #include "axis-spectrum.h"
 #include "compute/angles.h"
+#include "compute/filter.h"
 #include "compute/parallel/backproject.h"
-#include "compute/row-filter.h"
 
 #define MOST_AT_ONCE 16
 /* What one batch's sinograms and slices may take, on the device and on the host. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "nvrtc.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "cuda-api.h"

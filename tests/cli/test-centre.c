@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The verb centre and --centre auto find the known axis, and refuse what they cannot search. */
-#include <math.h>
 #include <glib/gstdio.h>
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "dataset/volume.h"
 #include "tests/common/cli.h"
 #include "tests/unit/test-folder.h"
 

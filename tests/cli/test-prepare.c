@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Preparation as it is typed: the mask of bad pixels is used, what was replaced is told, and the
    bench times each step. */
-#include <math.h>
 #include <string.h>
 
 #include "compute/prepare/step.h"

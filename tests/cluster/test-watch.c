@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the first of three ranks tells of all. mpirun starts this three times. Ranks 1 and 2 have no
    watch: they send what one would send. Rank 0 reports. */
-#include <glib/gstdio.h>
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -8,7 +8,6 @@
 #include "dataset/phantom-scan.h"
 #include "cone-scan.h"
 #include "devices.h"
-#include "pipeline.h"
 
 TdEngine *td_fdk_engine;
 TdScan *td_fdk_scan;

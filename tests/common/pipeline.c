@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "compute/device/device-api.h"
 #include "pins.h"
 
 static void

@@ -7,7 +7,6 @@
 
 #include "compute/device/cuda-api.h"
 #include "compute/device/device.h"
-#include "compute/device/nvrtc.h"
 #include "tests/common/devices.h"
 
 static const TdDeviceEntry *

@@ -6,7 +6,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "dataset/error.h"
 #include "dataset/hdf5-write.h"
 #include "dataset/scan-writer.h"
 #include "dataset/volume.h"

@@ -6,7 +6,6 @@
 #include <math.h>
 
 #include "dataset/error.h"
-#include "dataset/geometry-file.h"
 #include "dataset/geometry-json.h"
 #include "dataset/message.h"
 #include "dataset/tiff-save.h"

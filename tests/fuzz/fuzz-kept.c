@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* libFuzzer target: any bytes as what the program keeps for the next time: what tuning found,
  * rates, a compiled program. */
-#include <glib/gstdio.h>
 
 #include "compute/device/program-cache.h"
 #include "compute/engine/rates.h"

@@ -4,8 +4,6 @@
    -m slow builds each of their variants here too. */
 #include "compile-device.h"
 
-#include <string.h>
-
 #include "tests/common/devices.h"
 
 static void

@@ -8,7 +8,6 @@
        --trials      shows every trial */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "compute/device/host.h"
 #include "compute/engine/centre.h"

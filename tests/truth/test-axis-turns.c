@@ -2,7 +2,6 @@
 /* The axis is found in turns of every kind. There is a projection at 180 degrees beside the views,
    a tilt, a turn the other way, uneven steps, or few views. */
 #include <math.h>
-#include <string.h>
 
 #include "compute/engine/centre.h"
 #include "compute/methods/methods.h"

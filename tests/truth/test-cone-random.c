@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/cone/cone-rectify.h"
 #include "compute/methods/methods.h"
 #include "dataset/random.h"
 #include "tests/common/cases.h"
@@ -11,7 +10,6 @@
 #include "tests/common/cone-slabs.h"
 #include "tests/common/devices.h"
 #include "tests/common/pipeline.h"
-#include "tests/common/truth.h"
 
 /* Random geometries: families of back-projection, and whole jobs on devices with little memory,
    agree with the plain way in double precision. The suite "slow" sets --first and --cases. */

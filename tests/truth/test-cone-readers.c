@@ -8,7 +8,6 @@
 
 #include "compute/methods/methods.h"
 #include "dataset/error.h"
-#include "dataset/phantom-scan.h"
 #include "tests/common/cone-camera.h"
 #include "tests/unit/test-folder.h"
 

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
-#include <string.h>
 
-#include "compute/cone/cone-filter.h"
+#include "compute/cone/cone.h"
 #include "compute/methods/methods.h"
 #include "tests/common/cases.h"
 #include "tests/common/pipeline.h"
-#include "tests/common/truth.h"
 
 /* Detectors that are turned in their plane or lean. Whatever the turn covers, slices far from the
    middle are as good as those of a detector that stands straight. A ray measured twice counts

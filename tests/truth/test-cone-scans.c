@@ -8,7 +8,6 @@
 #include "tests/common/pipeline.h"
 #include "tests/common/png.h"
 #include "tests/common/segment.h"
-#include "tests/common/truth.h"
 #include "tests/unit/test-folder.h"
 
 /* Whole cone- and fan-beam jobs agree with published segmentations of measured scans, and with the

@@ -3,7 +3,6 @@
    memory, single rows, regions and the order of views give what the scan in memory gives on the
    host. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "compute/methods/methods.h"

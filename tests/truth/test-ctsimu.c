@@ -5,7 +5,6 @@
  * Iterations that know that nothing is below 0 and little varies reach 0.97 from the scan itself.
  */
 #include <math.h>
-#include <string.h>
 
 #include "compute/cone/cone.h"
 #include "compute/methods/methods.h"

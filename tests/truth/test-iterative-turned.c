@@ -4,13 +4,11 @@
    however little memory there is. */
 #include <string.h>
 
-#include "compute/engine/iterative/iterative.h"
 #include "compute/methods/methods.h"
 #include "dataset/scan-private.h"
 #include "dataset/scan-view.h"
 #include "dataset/tiff-save.h"
 #include "tests/common/iterative.h"
-#include "tests/common/pins.h"
 #include "tests/unit/test-folder.h"
 
 #define COLUMNS 40u /* of the detector that stands */

@@ -12,7 +12,6 @@
 #include "tests/common/cone-scan.h"
 #include "tests/common/devices.h"
 #include "tests/common/pipeline.h"
-#include "tests/common/truth.h"
 
 typedef struct {
   const char *name;

@@ -2,7 +2,6 @@
 /* Rings go from whole reconstructions, and the object stays. Generated scans have a known truth. In
    a measured one the rings weaken and the edges stay sharp. */
 #include <math.h>
-#include <string.h>
 
 #include "compute/methods/methods.h"
 #include "dataset/phantom-scan.h"

@@ -2,7 +2,6 @@
 /* The broad part of columns' offsets. On every device it agrees with the same computation in double
    precision on the host, and with what was put in. */
 #include <math.h>
-#include <string.h>
 
 #include "compute/prepare/rings/rings-shade.h"
 #include "tests/common/devices.h"

@@ -9,7 +9,6 @@
    others use the machine. Last stands the most memory that a change took anew. This is no test:
    times depend on the machine and on what else it does. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>

@@ -2,9 +2,7 @@
 /* What the search for the axis found, as it is shown: words, headings, trials, and what a click
    takes. */
 #include <math.h>
-#include <string.h>
 
-#include "ui-test.h"
 #include "ui/axis-answer.h"
 #include "ui/ui.h"
 #include "window-test.h"

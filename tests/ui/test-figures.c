@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Times, sizes and progress in words, on either side of where the words change. */
-#include <math.h>
 
 #include "ui/quantity.h"
 

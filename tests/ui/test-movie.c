@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A movie through a volume: an AVI file of the planes as they are shown, or nothing. */
 #include <gtk/gtk.h>
-#include <math.h>
 #include <string.h>
 #include <sys/mount.h>
 

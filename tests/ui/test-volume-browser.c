@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "dataset/hdf5-util.h"
-#include "dataset/scan.h"
-#include "dataset/volume-cut.h"
 #include "ui-test.h"
 #include "ui/measure-list.h"
 #include "ui/movie-dialog.h"

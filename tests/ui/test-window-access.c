@@ -8,7 +8,6 @@
 #include <locale.h>
 
 #include "ui-test.h"
-#include "ui/axis-strip.h"
 #include "ui/batch-dialog.h"
 #include "ui/batch-window.h"
 #include "ui/device-catalog.h"
@@ -20,7 +19,6 @@
 #include "ui/preferences-window.h"
 #include "ui/recipe-panel.h"
 #include "ui/reconstruct-dialog.h"
-#include "ui/step-row.h"
 #include "window-pins.h"
 #include "window-test.h"
 

@@ -8,7 +8,6 @@
 #include "app/presets.h"
 #include "ui-test.h"
 #include "ui/advice-group.h"
-#include "ui/axis-strip.h"
 #include "ui/facts-group.h"
 #include "ui/guide-window.h"
 #include "ui/recipe-panel.h"

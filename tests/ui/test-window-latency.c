@@ -3,7 +3,6 @@
    that runs. TOMODESK_LATENCY=2048x1800 takes another scan, for a computer with a card. Times
    depend on the machine, and are printed; only a window that stands still for half a second fails.
    What a change may do on the main thread is asserted by window-flow. */
-#include <math.h>
 #include <stdio.h>
 
 #include "app/latency.h"

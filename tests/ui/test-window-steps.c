@@ -2,7 +2,6 @@
 /* Preparation in the window. Steps are added, changed, reset and removed, and the pictures before
    and after one differ. The part of the detector can be chosen. The tests run in order in one
    window. */
-#include <math.h>
 #include <string.h>
 
 #include "dataset/tiff-save.h"

@@ -2,7 +2,6 @@
 /* Messages name what a person can change in the window's words. */
 #include <string.h>
 
-#include "compute/recipe/field.h"
 #include "ui/labels.h"
 
 static void

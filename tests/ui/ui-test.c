@@ -2,7 +2,6 @@
 #include "ui-test.h"
 
 #include <glib/gstdio.h>
-#include <stdio.h>
 
 #define DEADLINE_S 150 /* of one wait; TOMODESK_DEADLINE_S: where the program is slower */
 

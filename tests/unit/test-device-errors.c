@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "compute/device/device-api.h"
 #include "compute/methods/methods.h"
 #include "compute/parallel/families.h"
 #include "compute/parallel/trial.h"

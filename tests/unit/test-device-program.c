@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* On every device programs build, kernels and launches compute what they should, and the program
    cache serves only the same program. */
-#include "compute/device/device-api.h"
 #include "compute/device/program-cache.h"
 #include "kernels/params.h"
 #include "kernels/source.h"

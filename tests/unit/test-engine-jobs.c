@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Plans refuse what cannot work, several devices share a job with the same result, and jobs stop
    when cancelled. */
-#include "compute/device/device-api.h"
 #include "compute/engine/engine-private.h"
 #include "compute/engine/job-private.h"
 #include "compute/engine/preview.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "compute/device/device-api.h"
 #include "compute/engine/centre.h"
 #include "compute/engine/fbp/fbp.h"
 #include "compute/methods/methods.h"

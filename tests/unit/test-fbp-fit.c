@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/device/device-api.h"
-#include "compute/engine/engine-private.h"
 #include "compute/engine/fbp/fbp.h"
 #include "compute/engine/field.h"
 #include "compute/methods/methods.h"

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/device/device-api.h"
 #include "dataset/phantom-scan.h"
 #include "tests/common/faulty.h"
 #include "tests/common/fdk.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "compute/bench/cone-bench.h"
-#include "compute/device/device-api.h"
 #include "compute/engine/engine-private.h"
 #include "dataset/scan-private.h"
 #include "tests/common/cases.h"

@@ -4,7 +4,6 @@
 
 #include "compute/recipe/field.h"
 #include "compute/bench/cone-bench.h"
-#include "compute/device/device-api.h"
 #include "compute/engine/engine-private.h"
 #include "dataset/random.h"
 #include "tests/common/devices.h"

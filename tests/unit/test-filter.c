@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Filters have the published response: the ramp, the windows, the cut-off and the padding. */
 #include <math.h>
-#include <string.h>
 
 #include "compute/recipe/recipe.h"
 

@@ -7,7 +7,6 @@
 #include "config.h"
 #include "dataset/hdf5-frames.h"
 #include "dataset/hdf5-storage.h"
-#include "dataset/hdf5-write.h"
 #include "dataset/sample.h"
 #include "dataset/storage-threads.h"
 #include "test-folder.h"

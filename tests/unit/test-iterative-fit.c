@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/engine/engine-private.h"
 #include "compute/engine/iterative/iterative.h"
 #include "compute/methods/methods.h"
 #include "dataset/scan-private.h"

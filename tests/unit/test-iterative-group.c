@@ -11,7 +11,6 @@
 #include "compute/methods/methods.h"
 #include "tests/common/devices.h"
 #include "tests/common/faulty.h"
-#include "tests/common/fdk.h"
 #include "tests/common/iterative.h"
 #include "tests/common/pipeline.h"
 

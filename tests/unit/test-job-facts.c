@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a job says of itself while it runs and at its end, by a method that does as each test wants.
    Every figure is computed again here. */
-#include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
 
 #include "compute/engine/engine-private.h"
 #include "compute/engine/job-private.h"
 #include "compute/engine/provenance.h"
-#include "compute/methods/methods.h"
 #include "compute/recipe/json.h"
 #include "dataset/volume.h"
 #include "engine-scans.h"

@@ -6,11 +6,8 @@
 #include <math.h>
 
 #include <glib/gi18n-lib.h>
-
 #include "cluster/slurm.h"
 #include "compute/axis/axis-consensus.h"
-#include "compute/cone/cone-family.h"
-#include "compute/engine/engine-private.h"
 #include "compute/engine/plan-private.h"
 #include "compute/engine/turn.h"
 #include "compute/methods/methods.h"

@@ -5,14 +5,11 @@
 #include <string.h>
 
 #include "compute/device/host.h"
-#include "compute/engine/centre.h"
 #include "compute/engine/engine-private.h"
 #include "compute/engine/found-axes.h"
 #include "compute/engine/preflight.h"
-#include "compute/engine/turn.h"
 #include "compute/methods/methods.h"
 #include "compute/recipe/json.h"
-#include "dataset/angles.h"
 #include "engine-scans.h"
 #include "tests/common/cone-scan.h"
 #include "tests/common/devices.h"

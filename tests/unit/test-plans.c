@@ -6,9 +6,7 @@
 #include <math.h>
 #include <sys/stat.h>
 
-#include "compute/engine/fdk/fdk.h"
 #include "compute/engine/job.h"
-#include "compute/engine/provenance.h"
 #include "compute/methods/methods.h"
 #include "compute/recipe/json.h"
 #include "dataset/volume.h"

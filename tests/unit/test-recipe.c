@@ -7,7 +7,6 @@
 #include "compute/cone/cone-family.h"
 #include "compute/engine/cone-scan.h"
 #include "compute/parallel/backproject.h"
-#include "compute/prepare/prepare.h"
 #include "compute/recipe/field.h"
 #include "dataset/angles.h"
 #include "dataset/number.h"

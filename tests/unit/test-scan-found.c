@@ -5,7 +5,6 @@
 #include <math.h>
 #include <sys/stat.h>
 
-#include "dataset/angles.h"
 #include "dataset/error.h"
 #include "dataset/frame-names.h"
 #include "dataset/scan-private.h"

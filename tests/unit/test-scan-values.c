@@ -4,7 +4,6 @@
 
 #include "dataset/angles.h"
 #include "dataset/scan-private.h"
-#include "dataset/scan-writer.h"
 #include "test-folder.h"
 
 #define COLUMNS 64u

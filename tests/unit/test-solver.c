@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/device/host.h"
 #include "compute/iterative/solver-private.h"
 #include "tests/common/pins.h"
 

@@ -4,10 +4,8 @@
 #include "compute/stored-samples.h"
 
 #include <float.h>
-#include <glib/gstdio.h>
 
 #include "compute/methods/methods.h"
-#include "compute/engine/engine-private.h"
 #include "dataset/sample.h"
 #include "dataset/scan-writer.h"
 #include "engine-scans.h"
