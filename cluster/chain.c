@@ -41,7 +41,6 @@ struct TdChain {
   GPtrArray *memory;      /* of this rank alone; owned */
   TdNodeMemory shared;    /* what the next rank reads */
   guint n_buffers;        /* in both */
-  guint n_prepared;       /* of those, from the first on; the computing side's */
   double busy_s;
 
   GMutex lock; /* all below, and the pieces but for requests */
@@ -81,8 +80,8 @@ chain_take_memory (TdChain *chain)
   const gboolean beside = !last && spec->nodes[chain->rank] == spec->nodes[chain->rank + 1];
 
   chain->shared = TD_NODE_MEMORY_NONE;
-  td_node_memory_open (&chain->shared, spec->row, spec->nodes,
-                       beside ? chain->window * chain->piece_floats * sizeof (float) : 0);
+  td_node_memory_open (&chain->shared, spec->row, spec->nodes, beside ? chain->window : 0,
+                       chain->piece_floats);
   if (!td_chain_is_first (chain) && !chain_reads (chain))
     td_mpi_add_buffers (&chain->to_receive, chain->window, chain->piece_floats, NULL,
                         chain->memory);
@@ -327,13 +326,6 @@ td_chain_begin (guint first, guint count, TdRowRange rows, float *slices, GCance
   return chain_visit (chain, all, part_begin, cancellable, error);
 }
 
-/* Which of the shared buffers the piece has. */
-static guint
-piece_place (const TdChain *chain, const Piece *piece)
-{
-  return (guint) ((gsize) (piece->mine - chain->shared.own) / chain->piece_floats);
-}
-
 /* A buffer for what the next rank gets. FALSE: cancelled. */
 static gboolean
 piece_open (TdChain *chain, Piece *piece, GCancellable *cancellable, GError **error)
@@ -347,10 +339,8 @@ piece_open (TdChain *chain, Piece *piece, GCancellable *cancellable, GError **er
   g_mutex_unlock (&chain->lock);
   if (g_cancellable_set_error_if_cancelled (cancellable, error))
     return FALSE;
-  if (chain_shows (chain) && piece_place (chain, piece) >= chain->n_prepared) {
-    td_node_memory_prepare (&chain->shared, piece->mine, chain->piece_floats);
-    chain->n_prepared = piece_place (chain, piece) + 1;
-  }
+  if (chain_shows (chain))
+    td_node_memory_prepare (&chain->shared, piece->mine);
   return TRUE;
 }
 
@@ -446,8 +436,7 @@ piece_send (TdChain *chain, Piece *piece, GError **error)
     return td_mpi_check (
         MPI_Isend (piece->mine, piece_count (chain, piece), MPI_FLOAT, to, tag, row, &piece->send),
         error);
-  piece->mine_place = (int) piece_place (chain, piece);
-  td_node_memory_sync ();
+  piece->mine_place = td_node_memory_show (&chain->shared, piece->mine);
   return td_mpi_check (MPI_Irecv (NULL, 0, MPI_INT, to, tag, row, &piece->read), error)
          && td_mpi_check (MPI_Isend (&piece->mine_place, 1, MPI_INT, to, tag, row, &piece->send),
                           error);
@@ -467,18 +456,6 @@ request_test (MPI_Request *request, gboolean *passed, GError **error)
   return TRUE;
 }
 
-/* What a rank's request brought; under the lock. */
-static void
-piece_came (TdChain *chain, Piece *piece)
-{
-  piece->before = piece->received;
-  if (!chain_reads (chain))
-    return;
-  td_node_memory_sync ();
-  piece->before = td_node_memory_of (&chain->shared, chain->rank - 1)
-                  + (gsize) piece->place * chain->piece_floats;
-}
-
 /* What has come or gone. Without the lock, since MPI may copy it meanwhile. */
 static gboolean
 piece_test (Piece *piece, gboolean *moved, GError **error)
@@ -496,7 +473,9 @@ static gboolean
 piece_settle (TdChain *chain, Piece *piece, GError **error)
 {
   if (piece->came)
-    piece_came (chain, piece);
+    piece->before = chain_reads (chain)
+                        ? td_node_memory_look (&chain->shared, chain->rank - 1, piece->place)
+                        : piece->received;
   piece->came = FALSE;
   if (piece->gone && piece->send == MPI_REQUEST_NULL && piece->read == MPI_REQUEST_NULL) {
     g_queue_push_head (&chain->to_send, g_steal_pointer (&piece->mine));

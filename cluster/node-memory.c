@@ -62,17 +62,19 @@ node_memory_map (TdFileWindow *window, const Card *card)
 }
 
 void
-td_node_memory_open (TdNodeMemory *memory, MPI_Comm row, const int *nodes, guint64 bytes)
+td_node_memory_open (TdNodeMemory *memory, MPI_Comm row, const int *nodes, guint n, gsize floats)
 {
+  const guint64 bytes = MAX (n * floats * sizeof (float), 1);
   int rank, size, members = 0, member = 0;
   Card card = { 0 };
 
+  memory->floats = floats;
   MPI_Comm_rank (row, &rank);
   MPI_Comm_size (row, &size);
   MPI_Comm_split (row, nodes[rank], rank, &memory->node);
   MPI_Comm_set_errhandler (memory->node, MPI_ERRORS_RETURN);
   MPI_Comm_size (memory->node, &members);
-  if (members == 1 || !node_memory_agree (memory, node_memory_make (memory, MAX (bytes, 1), &card)))
+  if (members == 1 || !node_memory_agree (memory, node_memory_make (memory, bytes, &card)))
     return;
   g_autofree Card *cards = g_new0 (Card, members);
   g_autofree const float **bases = g_new0 (const float *, size);
@@ -140,19 +142,30 @@ node_memory_enlarge (guint index, gpointer user)
 }
 
 void
-td_node_memory_prepare (const TdNodeMemory *memory, const float *place, gsize floats)
+td_node_memory_prepare (TdNodeMemory *memory, const float *buffer)
 {
-  const guint64 at = (guint64) (place - memory->own) * sizeof *place;
+  const guint64 at = (guint64) (buffer - memory->own) * sizeof *buffer;
   const guint64 first = (at + TD_FILE_LARGE_PAGE - 1) / TD_FILE_LARGE_PAGE;
-  const guint64 end = (at + floats * sizeof *place) / TD_FILE_LARGE_PAGE;
+  const guint64 end = (at + memory->floats * sizeof *buffer) / TD_FILE_LARGE_PAGE;
   Pages pages = { memory->file, first * TD_FILE_LARGE_PAGE };
 
+  if (at < memory->n_prepared * memory->floats * sizeof *buffer)
+    return;
+  memory->n_prepared++;
   if (end > first)
     td_parallel_for ((guint) (end - first), node_memory_enlarge, &pages);
 }
 
-void
-td_node_memory_sync (void)
+int
+td_node_memory_show (const TdNodeMemory *memory, const float *buffer)
 {
   __atomic_thread_fence (__ATOMIC_SEQ_CST);
+  return (int) ((gsize) (buffer - memory->own) / memory->floats);
+}
+
+const float *
+td_node_memory_look (const TdNodeMemory *memory, int other, int place)
+{
+  __atomic_thread_fence (__ATOMIC_SEQ_CST);
+  return memory->bases[other] + (gsize) place * memory->floats;
 }

@@ -18,6 +18,8 @@ typedef struct {
   int file;            /* this rank's; -1: none */
   TdFileWindow *files; /* of each rank of the row, mapped; NULL: none is */
   int n_files;
+  gsize floats;        /* of each buffer of the memory */
+  guint n_prepared;    /* of this rank's, from the first on */
   float *own;          /* this rank's */
   const float **bases; /* each rank's of the row, NULL for those of other nodes. Without memory for
                           it NULL itself: then ranks send each other all, as to another node */
@@ -25,9 +27,10 @@ typedef struct {
 
 #define TD_NODE_MEMORY_NONE ((TdNodeMemory) { .node = MPI_COMM_NULL, .file = -1 })
 
-/* @bytes of this rank. All ranks of the row call. @nodes: of each of them; equal numbers share a
-   node. */
-void td_node_memory_open (TdNodeMemory *memory, MPI_Comm row, const int *nodes, guint64 bytes);
+/* @n buffers of @floats of this rank, one after the other; all ranks of the row call, with the same
+   @floats. @nodes: of each of them; equal numbers share a node. */
+void td_node_memory_open (TdNodeMemory *memory, MPI_Comm row, const int *nodes, guint n,
+                          gsize floats);
 /* All ranks of the node call, and wait for each other in MPI: they have met before. */
 void td_node_memory_close (TdNodeMemory *memory);
 /* Blocks until all ranks of the node are here, which may be long. FALSE: cancelled, or MPI failed;
@@ -36,8 +39,11 @@ gboolean td_node_memory_meet (const TdNodeMemory *memory, GCancellable *cancella
                               GError **error);
 /* Of rank @other of the row; NULL: it cannot be read. */
 const float *td_node_memory_of (const TdNodeMemory *memory, int other);
-/* Before @floats of this rank's memory at @place are first written. All threads make large pages of
-   them, where the system has such. */
-void td_node_memory_prepare (const TdNodeMemory *memory, const float *place, gsize floats);
-/* What was written is to be seen by a rank that is told so, and by this one what it was told of. */
-void td_node_memory_sync (void);
+/* Before a buffer of this rank's is written; the first ones come first. All threads make large
+   pages of it, where the system has such. */
+void td_node_memory_prepare (TdNodeMemory *memory, const float *buffer);
+/* Which of this rank's buffers it is: another rank that is told it sees what was
+   written there. */
+int td_node_memory_show (const TdNodeMemory *memory, const float *buffer);
+/* The buffer that rank @other has told of. */
+const float *td_node_memory_look (const TdNodeMemory *memory, int other, int place);

@@ -163,8 +163,8 @@ td_reduce_new (const TdReduceSpec *spec)
   g_cond_init (&reduce->changed);
   const guint n_own = MIN (own, reduce->n_segments);
   if (size > 1)
-    td_node_memory_open (&reduce->shared, spec->row, spec->nodes,
-                         n_own * reduce_buffer_floats (reduce) * sizeof (float));
+    td_node_memory_open (&reduce->shared, spec->row, spec->nodes, n_own,
+                         reduce_buffer_floats (reduce));
   td_mpi_add_buffers (&reduce->own, n_own, reduce_buffer_floats (reduce),
                       reduce->shared.bases ? reduce->shared.own : NULL, reduce->memory);
   td_mpi_add_buffers (&reduce->others, size > 1 ? MIN (OTHER_SEGMENTS, reduce->n_segments) : 0,
@@ -322,9 +322,7 @@ segment_show (TdReduce *reduce, Segment *segment, int to, GError **error)
   const int tag = segment_tag (reduce, segment);
 
   segment->sending = TRUE;
-  segment->place
-      = (int) ((gsize) (segment->mine - reduce->shared.own) / reduce_buffer_floats (reduce));
-  td_node_memory_sync ();
+  segment->place = td_node_memory_show (&reduce->shared, segment->mine);
   return td_mpi_check (MPI_Irecv (NULL, 0, MPI_INT, to, tag, reduce->spec.row, &segment->receive),
                        error)
          && td_mpi_check (
@@ -403,11 +401,9 @@ static void
 segment_came (TdReduce *reduce, Segment *segment)
 {
   g_mutex_lock (&reduce->lock);
-  if (segment->receiving && !segment->other) { /* of this node */
-    td_node_memory_sync ();
-    segment->shown = reduce->shared.bases[segment_child (reduce, segment)]
-                     + (gsize) segment->place * reduce_buffer_floats (reduce);
-  }
+  if (segment->receiving && !segment->other) /* of this node */
+    segment->shown
+        = td_node_memory_look (&reduce->shared, segment_child (reduce, segment), segment->place);
   segment->receiving = FALSE;
   reduce_changed (reduce);
   g_mutex_unlock (&reduce->lock);
