@@ -85,7 +85,7 @@ fbp_run_unref (Run *run)
 
 /* The raw rows that the work's slices need. */
 static void
-set_rows (TdFbpWork *work, const TdFbp *fbp)
+fbp_run_set_rows (TdFbpWork *work, const TdFbp *fbp)
 {
   const TdRowRange rows
       = td_row_range_with_halo ((TdRowRange) { work->first, work->count }, fbp->halo, fbp->n_rows);
@@ -95,7 +95,7 @@ set_rows (TdFbpWork *work, const TdFbp *fbp)
 }
 
 static void
-cut_slabs (Run *run)
+fbp_run_cut_slabs (Run *run)
 {
   const TdPlanFacts *facts = &run->plan->facts;
   guint end = facts->first_slice + facts->n_slices;
@@ -106,7 +106,7 @@ cut_slabs (Run *run)
     TdFbpWork *work = &run->slabs[i].work;
     work->first = work->out_first = facts->first_slice + i * run->slab_slices;
     work->count = MIN (run->slab_slices, end - work->first);
-    set_rows (work, run->fbp);
+    fbp_run_set_rows (work, run->fbp);
     work->in_row0 = work->row0;
   }
 }
@@ -114,7 +114,7 @@ cut_slabs (Run *run)
 /* The device that allocates the slots. A device that copies gives pinned memory, so it comes first.
  */
 static TdDevice *
-slot_device (const Run *run)
+fbp_run_slot_device (const Run *run)
 {
   GPtrArray *devices = run->plan->devices;
 
@@ -128,7 +128,7 @@ static gboolean
 fbp_run_add_slot (Run *run, GQueue *queue, guint64 bytes, guint64 counts_bytes, GError **error)
 {
   const gboolean direct = run->fbp->direct && !counts_bytes;
-  TdFbpSlot *slot = td_fbp_slot_new (slot_device (run), direct, bytes, counts_bytes, error);
+  TdFbpSlot *slot = td_fbp_slot_new (fbp_run_slot_device (run), direct, bytes, counts_bytes, error);
 
   if (!slot)
     return FALSE;
@@ -140,7 +140,7 @@ fbp_run_add_slot (Run *run, GQueue *queue, guint64 bytes, guint64 counts_bytes, 
 }
 
 static gboolean
-make_all_slots (Run *run, GError **error)
+fbp_run_make_slots (Run *run, GError **error)
 {
   const TdFbp *fbp = run->fbp;
   const guint64 voxels = td_fbp_slab_voxels (fbp, run->slab_slices);
@@ -388,7 +388,7 @@ typedef struct {
 /* ── Slices out ── */
 
 static void
-release_slot (float *slices, gpointer user)
+fbp_run_release_slot (float *slices, gpointer user)
 {
   TdFbpSlot *slot = user;
   Run *run = slot->owner;
@@ -411,7 +411,7 @@ fbp_worker_emit (Run *run, Slab *slab, GError **error)
     .slices = slot->host,
     .stored = run->stores,
     .stored_counts = slot->stored,
-    .release = release_slot,
+    .release = fbp_run_release_slot,
     .user = slot,
   };
   const gboolean ok = td_job_emit (run->job, &portion, error);
@@ -438,7 +438,7 @@ fbp_worker_complete (Worker *worker, guint lane, GError **error)
 
 /* Computes a slab that is larger than the working set in parts, one after another. */
 static gboolean
-work_in_parts (Worker *worker, guint lane, GError **error)
+fbp_worker_in_parts (Worker *worker, guint lane, GError **error)
 {
   const TdFbp *fbp = worker->run->fbp;
   Slab *slab = worker->flying[lane];
@@ -448,7 +448,7 @@ work_in_parts (Worker *worker, guint lane, GError **error)
     TdFbpWork work = slab->work;
     work.first += done;
     work.count = MIN (part, slab->work.count - done);
-    set_rows (&work, fbp);
+    fbp_run_set_rows (&work, fbp);
     if (!td_fbp_working_set_submit (worker->set, lane, &work, error)
         || !td_fbp_working_set_complete (worker->set, lane, error))
       return FALSE;
@@ -458,7 +458,7 @@ work_in_parts (Worker *worker, guint lane, GError **error)
 }
 
 static gboolean
-ready_working_set (Worker *worker, GError **error)
+fbp_worker_ready_set (Worker *worker, GError **error)
 {
   const TdFbp *fbp = worker->run->fbp;
 
@@ -481,7 +481,7 @@ fbp_worker_ready (Worker *worker, guint lane, GError **error)
   Run *run = worker->run;
   Slab *slab = worker->flying[lane];
 
-  if (!ready_working_set (worker, error))
+  if (!fbp_worker_ready_set (worker, error))
     return FALSE;
   if (!slab->read
       && (!run->fbp->keep || td_fbp_working_set_needs_rows (worker->set, &slab->work))) {
@@ -514,7 +514,7 @@ fbp_worker_turn (Worker *worker, guint turn, gboolean *ended, GError **error)
   if (slab && !fbp_worker_ready (worker, lane, error))
     return FALSE;
   if (slab && slab->work.count > worker->max_slices && !worker->run->fbp->direct) {
-    if (!work_in_parts (worker, lane, error))
+    if (!fbp_worker_in_parts (worker, lane, error))
       return FALSE;
   } else if (slab && !td_fbp_working_set_submit (worker->set, lane, &slab->work, error)) {
     return FALSE;
@@ -525,7 +525,7 @@ fbp_worker_turn (Worker *worker, guint turn, gboolean *ended, GError **error)
 /* ── Failures ── */
 
 static gboolean
-smaller_batch (Worker *worker)
+fbp_worker_smaller_batch (Worker *worker)
 {
   if (worker->batch < 2)
     return FALSE;
@@ -542,7 +542,7 @@ fbp_worker_less_memory (Worker *worker)
     return TRUE;
   }
   if (worker->max_slices < 2 || worker->run->fbp->direct)
-    return smaller_batch (worker);
+    return fbp_worker_smaller_batch (worker);
   worker->max_slices = (worker->max_slices + 1) / 2;
   worker->batch = MIN (worker->batch, worker->max_slices);
   return TRUE;
@@ -579,7 +579,7 @@ fbp_worker_recover (Worker *worker, const GError *error)
   if (reaction == TD_REACTION_RETRY_SMALLER)
     again = fbp_worker_less_memory (worker);
   else if (reaction == TD_REACTION_SMALLER_LAUNCHES)
-    again = smaller_batch (worker);
+    again = fbp_worker_smaller_batch (worker);
   else if (reaction == TD_REACTION_ANOTHER_KERNEL)
     again = fbp_worker_another_family (worker);
   if (again)
@@ -608,7 +608,7 @@ fbp_worker_retire (Worker *worker, GError *error)
 
 /* Frees the working set after a failure; keeps that of a preview which was merely cancelled. */
 static void
-put_working_set_away (Worker *worker, gboolean sound)
+fbp_worker_put_set_away (Worker *worker, gboolean sound)
 {
   TdFbpWorkingSet *set = g_steal_pointer (&worker->set);
 
@@ -633,7 +633,7 @@ fbp_worker_run (gpointer user)
       continue;
     const gboolean cancelled = g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 
-    put_working_set_away (worker, cancelled);
+    fbp_worker_put_set_away (worker, cancelled);
     for (guint lane = 0; lane < G_N_ELEMENTS (worker->flying); lane++)
       if (worker->flying[lane])
         fbp_run_give_back (worker->run, g_steal_pointer (&worker->flying[lane]));
@@ -642,7 +642,7 @@ fbp_worker_run (gpointer user)
       fbp_worker_retire (worker, g_steal_pointer (&error));
     g_clear_error (&error);
   }
-  put_working_set_away (worker, TRUE);
+  fbp_worker_put_set_away (worker, TRUE);
   g_free (worker);
   fbp_run_thread_ends (run);
   return NULL;
@@ -652,12 +652,12 @@ fbp_worker_run (gpointer user)
 
 /* In direct runs the slots are device memory, so that short memory means smaller slabs. */
 static gboolean
-make_slots_that_fit (Run *run, GError **error)
+fbp_run_fit_slots (Run *run, GError **error)
 {
   for (;;) {
     g_autoptr (GError) reason = NULL;
 
-    if (make_all_slots (run, &reason))
+    if (fbp_run_make_slots (run, &reason))
       return TRUE;
     if (td_device_reaction (reason) != TD_REACTION_RETRY_SMALLER || run->slab_slices == 1) {
       g_propagate_error (error, g_steal_pointer (&reason));
@@ -676,7 +676,7 @@ make_slots_that_fit (Run *run, GError **error)
 
 /* Under the lock. */
 static gboolean
-start_thread (Run *run, const char *name, GThreadFunc body, gpointer data, GError **error)
+fbp_run_start_thread (Run *run, const char *name, GThreadFunc body, gpointer data, GError **error)
 {
   GThread *thread = td_thread_start (name, body, data, error);
 
@@ -686,6 +686,19 @@ start_thread (Run *run, const char *name, GThreadFunc body, gpointer data, GErro
   run->threads++;
   g_thread_unref (thread);
   return TRUE;
+}
+
+static Worker *
+fbp_worker_new (Run *run, guint device)
+{
+  Worker *worker = g_new (Worker, 1);
+
+  *worker = (Worker) { .run = run,
+                       .device = run->plan->devices->pdata[device],
+                       .family = run->fbp->families[device],
+                       .max_slices = run->slab_slices,
+                       .batch = MIN (run->fbp->batch, run->slab_slices) };
+  return worker;
 }
 
 /* Under the lock. */
@@ -699,17 +712,17 @@ fbp_run_start_reading (Run *run, GError **error)
     g_queue_push_tail (&run->ready, &run->slabs[0]);
     return TRUE;
   }
-  if (!start_thread (run, "reader", fbp_run_read, run, error))
+  if (!fbp_run_start_thread (run, "reader", fbp_run_read, run, error))
     return FALSE;
   /* The first can do without the others. */
   for (guint i = 1; i < run->fbp->n_readers; i++)
-    start_thread (run, "reader", fbp_run_read, run, NULL);
+    fbp_run_start_thread (run, "reader", fbp_run_read, run, NULL);
   return TRUE;
 }
 
 /* Until all threads have ended, or some time after the run was stopped. */
 static void
-wait_for_threads (Run *run)
+fbp_run_await_threads (Run *run)
 {
   gint64 deadline = 0;
 
@@ -730,33 +743,27 @@ static gboolean
 fbp_run_carry_out (TdJob *job, GCancellable *cancellable, GError **error)
 {
   Run *run = fbp_run_new (job);
-  GPtrArray *devices = run->plan->devices;
   gboolean started = TRUE;
 
-  if (!make_slots_that_fit (run, error)) {
+  if (!fbp_run_fit_slots (run, error)) {
     fbp_run_unref (run);
     return FALSE;
   }
-  cut_slabs (run);
+  fbp_run_cut_slabs (run);
   const gulong handler
       = g_cancellable_connect (cancellable, G_CALLBACK (td_monitor_wake), &run->monitor, NULL);
   g_mutex_lock (&run->monitor.lock);
-  run->workers = MIN (devices->len, run->n_slabs);
+  run->workers = MIN (run->plan->devices->len, run->n_slabs);
   for (guint i = 0; i < run->workers && started; i++) {
-    Worker *worker = g_new (Worker, 1);
-    *worker = (Worker) { .run = run,
-                         .device = devices->pdata[i],
-                         .family = run->fbp->families[i],
-                         .max_slices = run->slab_slices,
-                         .batch = MIN (run->fbp->batch, run->slab_slices) };
-    started = start_thread (run, "device", fbp_worker_run, worker, error);
+    Worker *worker = fbp_worker_new (run, i);
+    started = fbp_run_start_thread (run, "device", fbp_worker_run, worker, error);
     if (!started)
       g_free (worker);
   }
   started = started && fbp_run_start_reading (run, error);
   run->stop = run->stop || !started; /* those that were started end by themselves */
   td_monitor_release (&run->monitor);
-  wait_for_threads (run);
+  fbp_run_await_threads (run);
   g_cancellable_disconnect (cancellable, handler);
   fbp_run_unref (run);
   return started && !g_cancellable_set_error_if_cancelled (cancellable, error);
