@@ -127,7 +127,7 @@ static void
 options_init (Options *o)
 {
   memset (o, 0, sizeof *o);
-  td_phantom_scan_init (&o->spec);
+  td_phantom_scan_init (&o->spec, NULL, 0, 0, 0);
   o->columns = o->spec.n_columns;
   o->flats = o->spec.n_flats;
   o->darks = o->spec.n_darks;

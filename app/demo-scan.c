@@ -8,8 +8,7 @@ td_demo_scan_new (GError **error)
 {
   TdPhantomScan spec;
 
-  td_phantom_scan_init (&spec);
-  spec.n_rows = 96;
+  td_phantom_scan_init (&spec, NULL, 0, 96, 0);
   /* Of which the scan says nothing, so that there is something to find. */
   spec.centre_px = 131.4;
   spec.centre_unsaid = TRUE;

@@ -297,13 +297,14 @@ phantom_camera_expose (const PhantomSource *source, TdFrameKind kind, guint fram
 /* ── The scan ── */
 
 void
-td_phantom_scan_init (TdPhantomScan *spec)
+td_phantom_scan_init (TdPhantomScan *spec, const char *phantom, guint n_columns, guint n_rows,
+                      guint n_views)
 {
   *spec = (TdPhantomScan) {
-    .phantom = "shepp-logan",
-    .n_columns = 256,
-    .n_rows = 256,
-    .n_views = 402,
+    .phantom = phantom ? phantom : "shepp-logan",
+    .n_columns = n_columns ? n_columns : 256,
+    .n_rows = n_rows ? n_rows : 256,
+    .n_views = n_views ? n_views : 402,
     .centre_px = NAN,
     .range_deg = 180,
     .attenuation = 2,

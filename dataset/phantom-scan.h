@@ -54,9 +54,10 @@ typedef struct {
                        turns a little too; the scan then has a matrix a view */
 } TdPhantomScan;
 
-/* 256 columns, rows and 402 views over 180 degrees of the Shepp-Logan phantom, ten flats, five
-   darks, no noise, no faults. */
-void td_phantom_scan_init (TdPhantomScan *spec);
+/* Over 180 degrees, with ten flats, five darks, no noise, no faults. Of the Shepp-Logan phantom,
+   with 256 columns, 256 rows and 402 views, where these are NULL and 0. */
+void td_phantom_scan_init (TdPhantomScan *spec, const char *phantom, guint n_columns, guint n_rows,
+                           guint n_views);
 
 /* Returns: (transfer full): NULL with @error set if the description contradicts itself. */
 TdScan *td_phantom_scan_new (const TdPhantomScan *spec, GError **error);

@@ -56,10 +56,7 @@ prepare_bench_make_scan (const TdPrepareBenchSpec *spec, guint n_rows, guint n_v
 {
   TdPhantomScan phantom;
 
-  td_phantom_scan_init (&phantom);
-  phantom.n_columns = spec->n_columns;
-  phantom.n_rows = n_rows;
-  phantom.n_views = n_views;
+  td_phantom_scan_init (&phantom, NULL, spec->n_columns, n_rows, n_views);
   phantom.n_dead = MIN (n_rows * spec->n_columns / 1000, 10000);
   phantom.energy_kev = 20;
   phantom.propagation_mm = 100;

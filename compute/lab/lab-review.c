@@ -39,10 +39,7 @@ lab_review_describe (const TdScanFacts *facts, TdPhantomScan *spec)
     low = fmin (low, facts->angles_rad[i]);
     high = fmax (high, facts->angles_rad[i]);
   }
-  td_phantom_scan_init (spec);
-  spec->n_columns = facts->n_columns;
-  spec->n_rows = 1;
-  spec->n_views = facts->n_views;
+  td_phantom_scan_init (spec, NULL, facts->n_columns, 1, facts->n_views);
   spec->logged = TRUE;
   spec->range_deg = high - low > 1.5 * G_PI ? 360 : 180;
 }

@@ -60,11 +60,7 @@ test_phantom (gconstpointer name)
   g_assert_cmpint (json_object_get_int_member (json, "views"), ==, 17);
   g_assert_cmpfloat (json_object_get_double_member (json, "centre_px"), ==, 18.4);
 
-  td_phantom_scan_init (&spec);
-  spec.phantom = "discs";
-  spec.n_columns = 40;
-  spec.n_rows = 3;
-  spec.n_views = 17;
+  td_phantom_scan_init (&spec, "discs", 40, 3, 17);
   spec.centre_px = 18.4;
   spec.photons = 900;
   spec.wander = 0.05;

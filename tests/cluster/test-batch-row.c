@@ -218,10 +218,7 @@ test_meanwhile (void)
   TdRecipe own, other;
   const TdScanOptions options = { 0 };
 
-  td_phantom_scan_init (&spec);
-  spec.n_columns = 32;
-  spec.n_rows = 3;
-  spec.n_views = 20;
+  td_phantom_scan_init (&spec, NULL, 32, 3, 20);
   g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, NULL);
   g_assert_true (td_scan_save (scan, path, TD_SCAN_NXTOMO, NULL, NULL));
   td_recipe_init (&own);

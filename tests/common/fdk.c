@@ -20,10 +20,7 @@ td_fdk_test_begin (const char *name)
 
   td_test_own_rates (name);
   td_fdk_engine = td_engine_new (td_methods);
-  td_phantom_scan_init (&spec);
-  spec.phantom = "shepp-logan";
-  spec.n_columns = spec.n_rows = TD_FDK_N;
-  spec.n_views = 36;
+  td_phantom_scan_init (&spec, "shepp-logan", TD_FDK_N, TD_FDK_N, 36);
   spec.range_deg = 360;
   spec.logged = TRUE;
   spec.geometry = TD_TEST_CONE_BEAM;

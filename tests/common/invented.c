@@ -33,7 +33,7 @@ invent_scan (TdTestInvented *trial)
       = { "shepp-logan", "disc", "discs", "sphere", "ellipsoids", "boxes" };
   TdPhantomScan *spec = &trial->spec;
 
-  td_phantom_scan_init (spec);
+  td_phantom_scan_init (spec, NULL, 0, 0, 0);
   spec->phantom = objects[td_test_whole (trial, 0, G_N_ELEMENTS (objects) - 1)];
   spec->n_columns
       = invented_chance (trial, 0.1) ? td_test_whole (trial, 1, 5) : td_test_whole (trial, 9, 90);

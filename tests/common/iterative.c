@@ -9,11 +9,7 @@ td_test_phantom_scan (TdPhantomScan *spec, guint n, guint n_rows, guint n_views,
 {
   g_autoptr (GError) error = NULL;
 
-  td_phantom_scan_init (spec);
-  spec->phantom = "ellipsoids";
-  spec->n_columns = n;
-  spec->n_rows = n_rows;
-  spec->n_views = n_views;
+  td_phantom_scan_init (spec, "ellipsoids", n, n_rows, n_views);
   spec->range_deg = range_deg;
   spec->logged = TRUE;
   if (cone)

@@ -107,10 +107,7 @@ td_test_tilted_scan (TdPhantomScan *spec)
 {
   g_autoptr (GError) error = NULL;
 
-  td_phantom_scan_init (spec);
-  spec->n_columns = 48;
-  spec->n_rows = 41;
-  spec->n_views = 60;
+  td_phantom_scan_init (spec, NULL, 48, 41, 60);
   spec->centre_px = 8.4;
   spec->tilt_deg = 5;
   spec->range_deg = 360;

@@ -123,10 +123,7 @@ run (Work work, guint cancel_at)
 {
   TdPhantomScan spec;
 
-  td_phantom_scan_init (&spec);
-  spec.n_columns = 96;
-  spec.n_rows = 160;
-  spec.n_views = 96;
+  td_phantom_scan_init (&spec, NULL, 96, 160, 96);
   g_autoptr (TdScan) inner = td_phantom_scan_new (&spec, NULL);
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   g_autoptr (GError) error = NULL;
@@ -194,9 +191,7 @@ read_scan (guint index, guint fail_at)
   static const TdScanFrame turned = { .turned = TRUE };
   TdPhantomScan spec;
 
-  td_phantom_scan_init (&spec);
-  spec.n_columns = spec.n_rows = 24;
-  spec.n_views = 32;
+  td_phantom_scan_init (&spec, NULL, 24, 24, 32);
   g_autoptr (TdScan) inner = td_phantom_scan_new (&spec, NULL);
   g_autoptr (GError) error = NULL;
   Watched watched = { .inner = inner, .options = reading[index].options, .fail_at = fail_at };

@@ -40,10 +40,7 @@ make_scan (TdBeam beam)
   g_autoptr (GError) error = NULL;
   TdPhantomScan spec;
 
-  td_phantom_scan_init (&spec);
-  spec.n_columns = 48;
-  spec.n_rows = 40;
-  spec.n_views = 30;
+  td_phantom_scan_init (&spec, NULL, 48, 40, 30);
   if (beam == TD_BEAM_CONE) {
     spec.range_deg = 360;
     spec.geometry = TD_TEST_CONE_BEAM;

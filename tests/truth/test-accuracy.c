@@ -171,9 +171,7 @@ cone_scan (void)
 {
   TdPhantomScan spec;
 
-  td_phantom_scan_init (&spec);
-  spec.n_columns = spec.n_rows = 40;
-  spec.n_views = 36;
+  td_phantom_scan_init (&spec, NULL, 40, 40, 36);
   spec.range_deg = 360;
   spec.logged = TRUE;
   spec.geometry.beam = TD_BEAM_CONE;

@@ -101,11 +101,7 @@ cancel_often (guint n_rows, gboolean logged)
   guint ended = 0, cancelled = 0, after = 1;
   TdPhantomScan spec;
 
-  td_phantom_scan_init (&spec);
-  spec.phantom = "discs";
-  spec.n_columns = big ? 2048 : 250;
-  spec.n_rows = n_rows;
-  spec.n_views = big ? 1800 : 240;
+  td_phantom_scan_init (&spec, "discs", big ? 2048 : 250, n_rows, big ? 1800 : 240);
   spec.range_deg = 360;
   spec.centre_px = 0.52 * spec.n_columns;
   spec.logged = logged;

@@ -52,7 +52,7 @@ invent (TdRandom *random, TdPhantomScan *spec, guint64 seed)
   /* Those that have something in every row, and are not the same from everywhere. */
   static const char *const phantoms[] = { "shepp-logan", "discs", "ellipsoids", "boxes" };
 
-  td_phantom_scan_init (spec);
+  td_phantom_scan_init (spec, NULL, 0, 0, 0);
   spec->phantom = phantoms[(guint) between (random, 0, 3.999)];
   spec->n_columns = (guint) between (random, 80, 320);
   spec->n_rows = 64;
@@ -137,11 +137,7 @@ test_irregular (void)
   TdAxisEstimate estimate;
   g_autoptr (GError) error = NULL;
 
-  td_phantom_scan_init (&spec);
-  spec.phantom = "discs";
-  spec.n_columns = n;
-  spec.n_rows = 3;
-  spec.n_views = n_views;
+  td_phantom_scan_init (&spec, "discs", n, 3, n_views);
   spec.centre_px = 112.37;
   spec.range_deg = 360;
   spec.offset_field = TRUE;

@@ -50,7 +50,7 @@ invent (guint number, TdPhantomScan *spec)
   TdRandom random;
 
   td_random_init (&random, seed, number);
-  td_phantom_scan_init (spec);
+  td_phantom_scan_init (spec, NULL, 0, 0, 0);
   spec->phantom = phantoms[(guint) between (&random, 0, 3.999)];
   spec->n_columns = (guint) between (&random, 128, 300);
   spec->n_rows = (guint) between (&random, 32, 80);

@@ -16,11 +16,7 @@
 static void
 describe (TdPhantomScan *spec, double range_deg, guint n_views)
 {
-  td_phantom_scan_init (spec);
-  spec->phantom = "ellipsoids";
-  spec->n_columns = 131;
-  spec->n_rows = 40;
-  spec->n_views = n_views;
+  td_phantom_scan_init (spec, "ellipsoids", 131, 40, n_views);
   spec->range_deg = range_deg;
   spec->centre_px = CENTRE;
   spec->fill = 0.9;

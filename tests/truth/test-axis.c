@@ -207,11 +207,7 @@ phantom (double tilt_deg)
   g_autoptr (GError) error = NULL;
   TdPhantomScan spec;
 
-  td_phantom_scan_init (&spec);
-  spec.phantom = "discs";
-  spec.n_columns = 121;
-  spec.n_rows = 45;
-  spec.n_views = 240;
+  td_phantom_scan_init (&spec, "discs", 121, 45, 240);
   spec.range_deg = 360;
   spec.centre_px = 66.4;
   spec.tilt_deg = tilt_deg;

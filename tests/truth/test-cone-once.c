@@ -71,11 +71,7 @@ make_scan (const Case *c, Counter **counter)
   g_autoptr (GError) error = NULL;
   TdPhantomScan spec;
 
-  td_phantom_scan_init (&spec);
-  spec.phantom = "ellipsoids";
-  spec.n_columns = c->portrait ? 40 : 48;
-  spec.n_rows = c->portrait ? 48 : 44;
-  spec.n_views = 36;
+  td_phantom_scan_init (&spec, "ellipsoids", c->portrait ? 40 : 48, c->portrait ? 48 : 44, 36);
   spec.range_deg = 360;
   spec.logged = c->steps == NULL;
   spec.geometry = (TdGeometry) { .beam = TD_BEAM_CONE,

@@ -61,11 +61,7 @@ static const Case cases[] = {
 static void
 describe (const Case *which, TdPhantomScan *spec)
 {
-  td_phantom_scan_init (spec);
-  spec->phantom = "ellipsoids";
-  spec->n_columns = N_COLUMNS;
-  spec->n_rows = N_ROWS;
-  spec->n_views = N_VIEWS;
+  td_phantom_scan_init (spec, "ellipsoids", N_COLUMNS, N_ROWS, N_VIEWS);
   spec->range_deg = which->range_deg;
   spec->centre_px = which->centre;
   spec->offset_field = which->centre < 40 || which->centre > 57;

@@ -70,11 +70,7 @@ phantom_scan (const char *phantom, guint n, guint n_views, TdPhantomScan *spec)
 {
   g_autoptr (GError) error = NULL;
 
-  td_phantom_scan_init (spec);
-  spec->phantom = phantom;
-  spec->n_columns = n;
-  spec->n_rows = n;
-  spec->n_views = n_views;
+  td_phantom_scan_init (spec, phantom, n, n, n_views);
   spec->range_deg = 360;
   spec->logged = TRUE;
   spec->geometry = (TdGeometry) {

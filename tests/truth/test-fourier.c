@@ -351,11 +351,7 @@ reconstruct (const JobCase *c, const char *device, const char *method, TdTestVol
   TdPhantomScan spec;
   TdRecipe recipe;
 
-  td_phantom_scan_init (&spec);
-  spec.phantom = "shepp-logan";
-  spec.n_columns = c->n_columns;
-  spec.n_rows = c->n_rows;
-  spec.n_views = c->n_views;
+  td_phantom_scan_init (&spec, "shepp-logan", c->n_columns, c->n_rows, c->n_views);
   spec.centre_px = c->centre_px;
   spec.tilt_deg = c->tilt_deg;
   spec.range_deg = c->range_deg;
@@ -438,13 +434,11 @@ test_cone_is_refused (void)
   TdPhantomScan spec;
   TdRecipe recipe;
 
-  td_phantom_scan_init (&spec);
+  td_phantom_scan_init (&spec, NULL, 16, 16, 20);
   spec.geometry.beam = TD_BEAM_CONE;
   spec.geometry.source_axis_mm = 300;
   spec.geometry.source_detector_mm = 500;
   spec.geometry.pixel_width_mm = spec.geometry.pixel_height_mm = 0.5;
-  spec.n_columns = spec.n_rows = 16;
-  spec.n_views = 20;
   spec.range_deg = 360;
   g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, &error);
   g_assert_no_error (error);

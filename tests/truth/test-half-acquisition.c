@@ -39,13 +39,10 @@ typedef struct {
 static void
 describe (const Field *field, TdPhantomScan *spec)
 {
-  td_phantom_scan_init (spec);
   /* Cylinders along the axis: about a tilted one, other bodies show opposite views other heights.
    */
-  spec->phantom = field->tilt_deg == 0 ? "shepp-logan" : "discs";
-  spec->n_columns = field->n_columns;
-  spec->n_rows = 21;
-  spec->n_views = field->n_views;
+  td_phantom_scan_init (spec, field->tilt_deg == 0 ? "shepp-logan" : "discs", field->n_columns, 21,
+                        field->n_views);
   spec->centre_px = field->centre_px;
   spec->tilt_deg = field->tilt_deg;
   spec->first_deg = field->first_deg;

@@ -25,11 +25,7 @@ standing_scan (void)
   g_autoptr (GError) error = NULL;
   TdPhantomScan spec;
 
-  td_phantom_scan_init (&spec);
-  spec.phantom = "ellipsoids";
-  spec.n_columns = COLUMNS;
-  spec.n_rows = ROWS;
-  spec.n_views = VIEWS;
+  td_phantom_scan_init (&spec, "ellipsoids", COLUMNS, ROWS, VIEWS);
   spec.range_deg = 360;
   spec.rings = 0.05;
   spec.n_dead = 3;
@@ -220,9 +216,7 @@ test_spool (void)
   guint told[2] = { 0 };
   TdRecipe recipe;
 
-  td_phantom_scan_init (&spec);
-  spec.n_columns = 64;
-  spec.n_rows = 220;
+  td_phantom_scan_init (&spec, NULL, 64, 220, 0);
   spec.n_views = 800; /* more than are prepared at once */
   spec.range_deg = 360;
   spec.geometry = (TdGeometry) { .beam = TD_BEAM_CONE,

@@ -58,11 +58,7 @@ test_disc (gconstpointer data)
   TdBackprojectTask task;
   double mean, largest;
 
-  td_phantom_scan_init (&spec);
-  spec.phantom = "disc";
-  spec.n_columns = n;
-  spec.n_rows = 2;
-  spec.n_views = 201;
+  td_phantom_scan_init (&spec, "disc", n, 2, 201);
   spec.range_deg = c->range_deg;
   spec.counts = 60000;
   g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, NULL);
@@ -267,11 +263,7 @@ test_layout (gconstpointer data)
   TdRecipe recipe;
   TdTestVolume volume;
 
-  td_phantom_scan_init (&spec);
-  spec.phantom = "discs";
-  spec.n_columns = n;
-  spec.n_rows = 49;
-  spec.n_views = (guint) ceil (fabs (layout->range_deg) / 180 * 151);
+  td_phantom_scan_init (&spec, "discs", n, 49, (guint) ceil (fabs (layout->range_deg) / 180 * 151));
   spec.first_deg = layout->first_deg;
   spec.range_deg = layout->range_deg;
   spec.end_point = layout->end_point;

@@ -17,11 +17,7 @@ static gboolean mirrored; /* twice: what is seen is as it was */
 static void
 describe (TdPhantomScan *spec)
 {
-  td_phantom_scan_init (spec);
-  spec->phantom = "discs";
-  spec->n_columns = 129;
-  spec->n_rows = 9;
-  spec->n_views = 181;
+  td_phantom_scan_init (spec, "discs", 129, 9, 181);
 }
 
 static void

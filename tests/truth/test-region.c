@@ -203,11 +203,7 @@ test_tilted (gconstpointer device)
   TdPhantomScan spec;
   TdRecipe recipe;
 
-  td_phantom_scan_init (&spec);
-  spec.phantom = "discs";
-  spec.n_columns = 120;
-  spec.n_rows = 81;
-  spec.n_views = 190;
+  td_phantom_scan_init (&spec, "discs", 120, 81, 190);
   spec.centre_px = 61.2;
   spec.tilt_deg = 3;
   spec.geometry.pixel_width_mm = spec.geometry.pixel_height_mm = 0.25;
@@ -242,10 +238,7 @@ test_cone (gconstpointer device)
   TdPhantomScan spec;
   TdRecipe recipe;
 
-  td_phantom_scan_init (&spec);
-  spec.phantom = "ellipsoids";
-  spec.n_columns = spec.n_rows = 96;
-  spec.n_views = 160;
+  td_phantom_scan_init (&spec, "ellipsoids", 96, 96, 160);
   spec.range_deg = 360;
   spec.geometry.beam = TD_BEAM_CONE;
   spec.geometry.pixel_width_mm = spec.geometry.pixel_height_mm = 0.5;

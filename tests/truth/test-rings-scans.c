@@ -99,11 +99,7 @@ describe (const char *phantom, guint n_columns, double photons)
 {
   TdPhantomScan spec;
 
-  td_phantom_scan_init (&spec);
-  spec.phantom = phantom;
-  spec.n_columns = n_columns;
-  spec.n_rows = 1;
-  spec.n_views = n_columns * 3 / 2;
+  td_phantom_scan_init (&spec, phantom, n_columns, 1, n_columns * 3 / 2);
   spec.attenuation = 1.5;
   spec.photons = photons;
   spec.counts = 50000;

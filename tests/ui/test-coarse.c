@@ -16,10 +16,7 @@ make_scan (void)
 {
   TdPhantomScan spec;
 
-  td_phantom_scan_init (&spec);
-  spec.n_columns = COLUMNS;
-  spec.n_rows = 3;
-  spec.n_views = VIEWS;
+  td_phantom_scan_init (&spec, NULL, COLUMNS, 3, VIEWS);
   TdScan *scan = td_phantom_scan_new (&spec, NULL);
   g_assert_nonnull (scan);
   return scan;

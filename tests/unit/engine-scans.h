@@ -69,10 +69,7 @@ phantom_scan (guint n_columns, guint n_rows, guint n_views)
   TdPhantomScan spec;
   g_autoptr (GError) error = NULL;
 
-  td_phantom_scan_init (&spec);
-  spec.n_columns = n_columns;
-  spec.n_rows = n_rows;
-  spec.n_views = n_views;
+  td_phantom_scan_init (&spec, NULL, n_columns, n_rows, n_views);
   spec.centre_px = n_columns / 2.0 + 1.25;
   TdScan *scan = td_phantom_scan_new (&spec, &error);
   g_assert_no_error (error);

@@ -34,11 +34,7 @@ kinds_of (TdScan *scan, const TdRecipe *recipe)
 static void
 spec_init (TdPhantomScan *spec, const char *phantom, guint64 seed)
 {
-  td_phantom_scan_init (spec);
-  spec->phantom = phantom;
-  spec->n_columns = 192;
-  spec->n_rows = 8;
-  spec->n_views = 240;
+  td_phantom_scan_init (spec, phantom, 192, 8, 240);
   spec->n_flats = 200; /* whose own noise makes no rings */
   spec->attenuation = 2;
   spec->seed = seed;

@@ -696,11 +696,7 @@ test_scarce (gconstpointer data)
   Scarce self = { 0 };
   TdPhantomScan spec;
 
-  td_phantom_scan_init (&spec);
-  spec.phantom = "ellipsoids";
-  spec.n_columns = 16;
-  spec.n_rows = scarce->n_rows;
-  spec.n_views = 12;
+  td_phantom_scan_init (&spec, "ellipsoids", 16, scarce->n_rows, 12);
   spec.n_flats = 4;
   spec.logged = scarce->lines;
   if (scarce->cone) {

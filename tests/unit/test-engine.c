@@ -104,11 +104,7 @@ test_filtered_in_pieces (void)
   TdPhantomScan spec;
   TdRecipe recipe;
 
-  td_phantom_scan_init (&spec);
-  spec.phantom = "disc";
-  spec.n_columns = 4096;
-  spec.n_rows = 5;
-  spec.n_views = 72;
+  td_phantom_scan_init (&spec, "disc", 4096, 5, 72);
   spec.range_deg = 360;
   spec.logged = TRUE;
   spec.attenuation = 0;

@@ -376,10 +376,7 @@ main (int argc, char **argv)
 
   g_test_init (&argc, &argv, NULL);
   engine = td_engine_new (td_methods);
-  td_phantom_scan_init (&spec);
-  spec.n_columns = N;
-  spec.n_rows = N_ROWS;
-  spec.n_views = N_VIEWS;
+  td_phantom_scan_init (&spec, NULL, N, N_ROWS, N_VIEWS);
   spec.centre_px = CENTRE;
   scan = td_phantom_scan_new (&spec, &error);
   g_assert_no_error (error);

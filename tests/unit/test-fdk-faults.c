@@ -330,9 +330,7 @@ test_card_full (gconstpointer id)
     g_test_skip ("its driver does not tell how much is free");
     return;
   }
-  td_phantom_scan_init (&spec);
-  spec.n_columns = spec.n_rows = 384;
-  spec.n_views = 96;
+  td_phantom_scan_init (&spec, NULL, 384, 384, 96);
   spec.range_deg = 360;
   spec.logged = TRUE;
   spec.geometry = (TdGeometry) { .beam = TD_BEAM_CONE,

@@ -150,10 +150,7 @@ test_truth_half (void)
   TdRecipe recipe;
   g_autofree float *sinogram = NULL;
 
-  td_phantom_scan_init (&spec);
-  spec.n_columns = 64;
-  spec.n_rows = 1;
-  spec.n_views = 120;
+  td_phantom_scan_init (&spec, NULL, 64, 1, 120);
   spec.centre_px = 11.4;
   spec.range_deg = 360;
   spec.offset_field = TRUE;
@@ -638,10 +635,7 @@ scan_of_photons (double photons)
 {
   TdPhantomScan spec;
 
-  td_phantom_scan_init (&spec);
-  spec.n_columns = 96;
-  spec.n_rows = 3;
-  spec.n_views = 161;
+  td_phantom_scan_init (&spec, NULL, 96, 3, 161);
   spec.photons = photons;
   spec.attenuation = 1;
   return td_phantom_scan_new (&spec, NULL);
@@ -840,10 +834,7 @@ test_scarce (void)
 static void
 cone_spec (TdPhantomScan *spec, guint n_columns, guint n_rows, guint n_views)
 {
-  td_phantom_scan_init (spec);
-  spec->n_columns = n_columns;
-  spec->n_rows = n_rows;
-  spec->n_views = n_views;
+  td_phantom_scan_init (spec, NULL, n_columns, n_rows, n_views);
   spec->range_deg = 360;
   spec->geometry.beam = TD_BEAM_CONE;
   spec->geometry.source_axis_mm = 200;

@@ -206,7 +206,7 @@ test_phantoms (void)
   for (guint i = 0; i < 14; i++) {
     TdPhantomScan spec;
     GError *error = NULL;
-    td_phantom_scan_init (&spec);
+    td_phantom_scan_init (&spec, NULL, 8, 0, 0);
     spec.n_columns = i == 0 ? 0 : 8;
     spec.tilt_deg = i == 1 ? NAN : i == 2 ? 80 : 0;
     spec.attenuation = i == 3 ? -1 : 1;
@@ -235,10 +235,7 @@ marked_scan (guint change)
 {
   TdPhantomScan spec;
 
-  td_phantom_scan_init (&spec);
-  spec.n_columns = 64;
-  spec.n_rows = 20;
-  spec.n_views = 45;
+  td_phantom_scan_init (&spec, NULL, 64, 20, 45);
   spec.logged = change == 1;
   spec.attenuation = change == 1 ? 0 : spec.attenuation;
   if (change == 2)

@@ -11,10 +11,7 @@
 static void
 small (TdPhantomScan *spec)
 {
-  td_phantom_scan_init (spec);
-  spec->n_columns = 33;
-  spec->n_rows = 7;
-  spec->n_views = 11;
+  td_phantom_scan_init (spec, NULL, 33, 7, 11);
 }
 
 static float *
@@ -227,11 +224,7 @@ static void
 test_tilt (void)
 {
   TdPhantomScan spec;
-  td_phantom_scan_init (&spec);
-  spec.phantom = "disc";
-  spec.n_columns = 101;
-  spec.n_rows = 41;
-  spec.n_views = 3;
+  td_phantom_scan_init (&spec, "disc", 101, 41, 3);
   spec.tilt_deg = 10;
   spec.logged = TRUE;
   spec.attenuation = 0;
@@ -251,11 +244,7 @@ test_tilt (void)
 static void
 make_cone (TdPhantomScan *spec)
 {
-  td_phantom_scan_init (spec);
-  spec->phantom = "points";
-  spec->n_columns = 201;
-  spec->n_rows = 161;
-  spec->n_views = 5;
+  td_phantom_scan_init (spec, "points", 201, 161, 5);
   spec->range_deg = 360;
   spec->logged = TRUE;
   spec->attenuation = 0;
@@ -330,9 +319,7 @@ test_truth (void)
 {
   TdPhantomScan spec;
   float slice[64 * 64];
-  td_phantom_scan_init (&spec);
-  spec.phantom = "disc";
-  spec.n_columns = 64;
+  td_phantom_scan_init (&spec, "disc", 64, 0, 0);
   spec.attenuation = 1.6;
   td_phantom_scan_truth (&spec, 0, 64, 64, 1, slice);
   g_assert_cmpfloat_with_epsilon (slice[32 * 64 + 32], 1.6 / 64, 1e-8);
@@ -372,10 +359,7 @@ test_fill (void)
   TdPhantomScan spec, half;
   float wide[40], narrow[20];
 
-  td_phantom_scan_init (&spec);
-  spec.phantom = "discs";
-  spec.n_columns = 40;
-  spec.n_rows = spec.n_views = 3;
+  td_phantom_scan_init (&spec, "discs", 40, 3, 3);
   spec.logged = TRUE;
   half = spec;
   half.n_columns = 20;
@@ -481,8 +465,7 @@ test_limits (void)
       g_autoptr (GError) error = NULL;
       TdPhantomScan spec;
 
-      td_phantom_scan_init (&spec);
-      spec.n_columns = spec.n_rows = spec.n_views = 4;
+      td_phantom_scan_init (&spec, NULL, 4, 4, 4);
       if (limits[i].cone) {
         spec.phantom = "ellipsoids";
         spec.range_deg = 360;

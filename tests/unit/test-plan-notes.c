@@ -190,10 +190,7 @@ case_scan (Change change)
   g_autoptr (GError) error = NULL;
   TdPhantomScan spec;
 
-  td_phantom_scan_init (&spec);
-  spec.n_columns = COLUMNS;
-  spec.n_rows = ROWS;
-  spec.n_views = change == ONE_VIEW ? 1 : VIEWS;
+  td_phantom_scan_init (&spec, NULL, COLUMNS, ROWS, change == ONE_VIEW ? 1 : VIEWS);
   spec.centre_px = 33.25;
   if (change == LOGGED) {
     spec.logged = TRUE;

@@ -403,8 +403,7 @@ invent_cone (GRand *rand, TdPhantomScan *spec)
 {
   g_autoptr (GError) error = NULL;
 
-  td_phantom_scan_init (spec);
-  spec->phantom = "ellipsoids";
+  td_phantom_scan_init (spec, "ellipsoids", 0, 0, 0);
   spec->n_columns = (guint) g_rand_int_range (rand, 12, 56);
   spec->n_rows = (guint) g_rand_int_range (rand, 8, 64);
   spec->n_views = (guint) g_rand_int_range (rand, 6, 40);
@@ -549,10 +548,7 @@ test_edits (void)
   TdRecipe recipe;
   guint made = 0;
 
-  td_phantom_scan_init (&spec);
-  spec.n_columns = 48;
-  spec.n_rows = 3;
-  spec.n_views = 44;
+  td_phantom_scan_init (&spec, NULL, 48, 3, 44);
   spec.range_deg = 360;
   spec.centre_px = 20;
   spec.photons = 3000;

@@ -265,10 +265,7 @@ test_projection (void)
   TdPhantomScan spec;
   TdRecipe recipe;
 
-  td_phantom_scan_init (&spec);
-  spec.n_columns = COLUMNS;
-  spec.n_rows = ROWS;
-  spec.n_views = VIEWS;
+  td_phantom_scan_init (&spec, NULL, COLUMNS, ROWS, VIEWS);
   spec.photons = 3000;
   spec.zingers = 0.002;
   spec.drift = 0.1;
@@ -333,10 +330,7 @@ test_opposite (void)
   guint views[2] = { 0, 0 };
   TdRecipe recipe;
 
-  td_phantom_scan_init (&spec);
-  spec.n_columns = COLUMNS;
-  spec.n_rows = 24;
-  spec.n_views = 91;
+  td_phantom_scan_init (&spec, NULL, COLUMNS, 24, 91);
   spec.end_point = TRUE;
   spec.centre_px = 50.3;
   spec.tilt_deg = 8;
@@ -423,10 +417,7 @@ main (int argc, char **argv)
   TdPhantomScan spec;
 
   g_test_init (&argc, &argv, NULL);
-  td_phantom_scan_init (&spec);
-  spec.n_columns = COLUMNS;
-  spec.n_rows = ROWS;
-  spec.n_views = VIEWS;
+  td_phantom_scan_init (&spec, NULL, COLUMNS, ROWS, VIEWS);
   spec.photons = 3000;
   spec.zingers = 0.002;
   spec.rings = 0.02;
