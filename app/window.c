@@ -22,6 +22,7 @@
 #include "ui/jobs-window.h"
 #include "ui/labels.h"
 #include "ui/open-dialog.h"
+#include "ui/popovers.h"
 #include "ui/quantity.h"
 #include "ui/recipe-panel.h"
 #include "ui/reconstruct-dialog.h"
@@ -1575,6 +1576,7 @@ on_scan_changed (TdSession *session, TdWindow *self)
 
   if (self->asks) /* it is about another scan */
     gtk_window_destroy (self->asks);
+  td_popovers_close (self->stack);
   td_steps_group_set_before (td_recipe_panel_steps (self->panel), FALSE);
   window_ask (self, NULL);
   window_forget_recall (self);
@@ -1853,6 +1855,8 @@ td_window_init (TdWindow *self)
   window_close_page_buttons (GTK_WIDGET (self->pages_bar));
   gtk_menu_button_set_create_popup_func (self->done_button, window_show_done, self, NULL);
   g_signal_connect (self, "notify::focus-widget", G_CALLBACK (focus_guard_on_focus), NULL);
+  g_signal_connect_swapped (self->flap, "notify::reveal-flap", G_CALLBACK (td_popovers_close),
+                            self->panel);
 }
 
 static void

@@ -6,6 +6,7 @@
 #include <adwaita.h>
 #include <glib/gi18n.h>
 
+#include "popovers.h"
 #include "render/gl.h"
 #include "spoken-names.h"
 #include "ui-resources.h"
@@ -438,6 +439,7 @@ td_ui_init (void)
 {
   g_resources_register (td_ui_get_resource ());
   td_spoken_names_init ();
+  td_popovers_init ();
   td_drawing_by_processor (); /* before the first window asks for its renderer */
   ui_add_style ("/org/tomodesk/ui/style.css", 0);
   AdwStyleManager *styles = adw_style_manager_get_default ();

@@ -712,6 +712,36 @@ test_list_at_foot (void)
   gtk_popover_popdown (GTK_POPOVER (chooser));
 }
 
+/* What drops down closes when its button leaves sight: scrolled away, or folded in by a key. */
+static void
+test_list_leaves (void)
+{
+  GtkWidget *panel = td_test_part (td_test_window, "panel.scroller");
+  GtkAdjustment *down = gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (panel));
+  GtkWidget *chooser = td_test_find (panel, TD_TYPE_STEP_CHOOSER, NULL, NULL);
+  GtkWidget *button = gtk_widget_get_parent (chooser);
+  GtkWidget *content
+      = gtk_viewport_get_child (GTK_VIEWPORT (gtk_widget_get_ancestor (button, GTK_TYPE_VIEWPORT)));
+  graphene_rect_t at;
+
+  g_assert_true (gtk_widget_compute_bounds (button, content, &at));
+  const double shows = at.origin.y, hides = at.origin.y + at.size.height;
+  gtk_adjustment_set_value (down, shows);
+  td_test_wait (is_in_sight, button, "the button");
+  gtk_popover_popup (GTK_POPOVER (chooser));
+  td_test_wait (is_mapped, chooser, "the list of steps");
+  gtk_adjustment_set_value (down, (shows + hides) / 2);
+  g_assert_true (gtk_widget_get_visible (chooser));
+  gtk_adjustment_set_value (down, hides);
+  g_assert_false (gtk_widget_get_visible (chooser));
+  gtk_adjustment_set_value (down, shows);
+  gtk_popover_popup (GTK_POPOVER (chooser));
+  td_test_wait (is_mapped, chooser, "the list of steps");
+  td_test_activate ("toggle-sidebar", NULL);
+  g_assert_false (gtk_widget_get_visible (chooser));
+  td_test_activate ("toggle-sidebar", NULL);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -739,6 +769,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-use/closed-while-typing", test_closed_while_typing);
   g_test_add_func ("/window-use/key-out-of-sight", test_key_out_of_sight);
   g_test_add_func ("/window-use/list-at-foot", test_list_at_foot);
+  g_test_add_func ("/window-use/list-leaves", test_list_leaves);
   g_test_add_func ("/window-use/terminated", test_terminated);
   int status = g_test_run ();
   g_object_unref (application);
