@@ -95,6 +95,14 @@ random_clock (void)
   return text;
 }
 
+/* What is done, for the log: @what, and the widget's or the window's own words for it. */
+static void
+random_tell (const char *what, const char *of)
+{
+  if (g_test_verbose ())
+    g_test_message ("%s %s “%s”", random_clock (), what, of ? of : "");
+}
+
 static void
 random_press (GtkWidget *button)
 {
@@ -219,6 +227,18 @@ random_reach (GtkWidget *widget)
   return FALSE;
 }
 
+static const char *
+random_words (GtkWidget *widget)
+{
+  const char *tooltip = gtk_widget_get_tooltip_text (widget);
+
+  if (ADW_IS_PREFERENCES_ROW (widget))
+    return adw_preferences_row_get_title (ADW_PREFERENCES_ROW (widget));
+  if (!tooltip && GTK_IS_BUTTON (widget) && gtk_button_get_label (GTK_BUTTON (widget)))
+    return gtk_button_get_label (GTK_BUTTON (widget));
+  return tooltip ? tooltip : G_OBJECT_TYPE_NAME (gtk_widget_get_parent (widget));
+}
+
 static void
 random_use (GtkWidget *widget)
 {
@@ -258,6 +278,7 @@ random_action (void)
   const int which = g_test_rand_int_range (0, n);
 
   random_close_lists (GTK_WIDGET (td_test_window), GTK_WIDGET (td_test_window));
+  random_tell ("action", which == n - 1 ? "show-page" : plain_actions[which]);
   if (which == n - 1)
     td_test_show_page (pages[g_test_rand_int_range (0, G_N_ELEMENTS (pages))]);
   else if (g_action_group_get_action_enabled (G_ACTION_GROUP (td_test_window),
@@ -269,7 +290,10 @@ random_action (void)
 static void
 random_open (void)
 {
-  td_window_open_path (td_test_window, scans[g_test_rand_int_range (0, N_SCANS)]);
+  const char *scan = scans[g_test_rand_int_range (0, N_SCANS)];
+
+  random_tell ("open", scan);
+  td_window_open_path (td_test_window, scan);
   counts[OPENED]++;
 }
 
@@ -297,7 +321,11 @@ random_change_desktop (void)
       = { ADW_COLOR_SCHEME_DEFAULT, ADW_COLOR_SCHEME_FORCE_LIGHT, ADW_COLOR_SCHEME_FORCE_DARK };
   const int *size = sizes[g_test_rand_int_range (0, G_N_ELEMENTS (sizes))];
 
-  switch (g_test_rand_int_range (0, 4)) {
+  const int which = g_test_rand_int_range (0, 4);
+  static const char *const changes[] = { "colours", "size of text", "size", "size" };
+
+  random_tell (changes[which], NULL);
+  switch (which) {
   case 0:
     adw_style_manager_set_color_scheme (adw_style_manager_get_default (),
                                         schemes[g_test_rand_int_range (0, 3)]);
@@ -346,6 +374,7 @@ random_do (void)
   } else if (which < 15) {
     random_action ();
   } else if (which < 25) {
+    random_tell ("focus", NULL);
     gtk_widget_child_focus (GTK_WIDGET (window), ways[g_test_rand_int_range (0, 3)]);
     counts[FOCUSED]++;
   } else {
@@ -354,9 +383,7 @@ random_do (void)
       return;
     if (gtk_widget_get_focusable (widget) && g_test_rand_bit ())
       gtk_widget_grab_focus (widget);
-    if (g_test_verbose ())
-      g_test_message ("%s %s “%s”", random_clock (), G_OBJECT_TYPE_NAME (widget),
-                      gtk_widget_get_tooltip_text (widget));
+    random_tell (G_OBJECT_TYPE_NAME (widget), random_words (widget));
     random_use (widget);
   }
 }
