@@ -89,6 +89,12 @@ test_phantom (void)
              " --centre 19.5 --offset-field --logged",
              0);
   verbs_run ("phantom disc --output rows --columns 16 --rows 4 --views 4 --logged", 0);
+  verbs_run ("phantom discs --output poor --columns 24 --rows 6 --views 30 --attenuation 1"
+             " --counts 5000 --dark-counts 90 --hardening 0.2 --tilt 1 --first-angle 20",
+             0);
+  verbs_run ("phantom ellipsoids --cone --output aside --columns 16 --rows 8 --views 12"
+             " --detector-offset-u 2 --detector-offset-v 1 --detector-tilt 1,2,3",
+             0);
   verbs_run ("phantom discs --cone --output wobble --columns 16 --rows 8 --views 12"
              " --wobble-mm 0.5",
              0);
@@ -109,6 +115,8 @@ test_scans (void)
     "info half.nxs --json",
     "info rows --sinograms --angles 0:180",
     "info rows --sinograms --angles 0:180 --json",
+    "info poor",
+    "info aside",
     "info wobble",
     "info wobble --advice --json",
     "plan par.nxs --device host --bits 16",
@@ -145,6 +153,10 @@ test_volumes (void)
     "slice v16 --statistics",
     "slice c.tif --axis x --at 3 --output plane.png",
     "slice c.tif --axis y --output plane.tif --json",
+    "reconstruct poor --device host --output p.tif --method fbp",
+    "slice p.tif --statistics",
+    "reconstruct aside --device host --output a.tif --method fdk",
+    "slice a.tif --statistics",
     "compare s.tif v16",
     "compare s.tif v16 --circle 0.5 --json",
   };
@@ -188,6 +200,11 @@ test_devices (void)
     "bench --cone --device host --size 16 --views 16 --json",
     "bench --cone --project --device host --size 16 --views 16",
     "bench --cone --project --device host --size 16 --views 16 --json",
+    "bench --device host --size 16 --slices 1 --family host",
+    "bench --cone --end-to-end --device host --size 16 --views 16 --runs 1 --notes",
+    "bench --cone --end-to-end --device host --size 16 --views 16 --runs 1 --jobs-only --json",
+    "bench --disk . --device host --in tiff --out hdf5 --depths 16 --columns 16 --rows-in-scan 8"
+    " --views 12 --storage-mb 8 --runs 1",
     "bench --end-to-end --device host --columns 16 --rows-in-memory 2 --views 16",
     "bench --prepare --device host --columns 32 --views 20 --step rings --rings 0.01 --parts",
     "profiles",
