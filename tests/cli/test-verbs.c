@@ -17,20 +17,21 @@ typedef enum {
   ABOVE, /* what is told of the best time has a plus */
 } Times;
 
-/* Where something is timed, numbers are "#": of the lab's table just those between kernel and
-   error. */
+/* Where something is timed, numbers are "#", but for whole ones of JSON: of the lab's table just
+   those between kernel and error. */
 static char *
 verbs_without_times (const char *line, Times times)
 {
   const gboolean row = g_regex_match_simple ("^[0-9] host", line, 0, 0);
+  const gboolean whole = g_regex_match_simple ("^ *\"(?!\\w*bytes)\\w+\" : [0-9]+,?$", line, 0, 0);
   g_autoptr (GRegex) of_row = g_regex_new ("(?<=single)(\\s+[0-9.]+){4}", 0, 0, NULL);
   g_autoptr (GRegex) number = g_regex_new (times == ABOVE ? " *(\\+?)-?[0-9][0-9.]*(e[-+][0-9]+)?"
                                                           : " *()[-+]?[0-9][0-9.]*(e[-+][0-9]+)?",
                                            0, 0, NULL);
 
-  return row     ? g_regex_replace_literal (of_row, line, -1, 0, " #", 0, NULL)
-         : times ? g_regex_replace (number, line, -1, 0, " \\1#", 0, NULL)
-                 : g_strdup (line);
+  return row               ? g_regex_replace_literal (of_row, line, -1, 0, " #", 0, NULL)
+         : times && !whole ? g_regex_replace (number, line, -1, 0, " \\1#", 0, NULL)
+                           : g_strdup (line);
 }
 
 static void
@@ -206,6 +207,10 @@ test_devices (void)
     "bench --disk . --device host --in tiff --out hdf5 --depths 16 --columns 16 --rows-in-scan 8"
     " --views 12 --storage-mb 8 --runs 1",
     "bench --end-to-end --device host --columns 16 --rows-in-memory 2 --views 16",
+    "bench --end-to-end --device host --columns 16 --rows-in-memory 2 --views 16 --json",
+    "bench --prepare --device host --columns 32 --views 20 --step rings --json",
+    "bench --disk . --device host --in tiff --out tiff --depths 8 --columns 16 --rows-in-scan 8"
+    " --views 12 --storage-mb 8 --runs 1 --json",
     "bench --prepare --device host --columns 32 --views 20 --step rings --rings 0.01 --parts",
     "profiles",
     "profiles --json",
