@@ -140,6 +140,11 @@ test_submit (void)
   adw_combo_row_set_selected (ADW_COMBO_ROW (where), 1);
   td_test_wait (td_test_plan_is_ready, dialog, "the plan");
   g_assert_nonnull (td_test_row (dialog, "The cluster down the hall"));
+  GListModel *places = adw_combo_row_get_model (ADW_COMBO_ROW (where));
+  const char *const names[] = { "This computer: ", "hall: " };
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    g_assert_true (
+        g_str_has_prefix (gtk_string_list_get_string (GTK_STRING_LIST (places), i), names[i]));
   td_test_wait (is_hidden, td_test_part (dialog, "each_device"), "this computer's devices to go");
   td_test_pin_window ("cluster-reconstruct", dialog);
   td_test_click (td_test_part (dialog, "accept"));

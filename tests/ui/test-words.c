@@ -109,6 +109,45 @@ test_variants (void)
   }
 }
 
+/* What was done is told by what is another now: fields, steps, their choices and their numbers. */
+static void
+test_changes (void)
+{
+  static const char *const cases[][3] = {
+    { "", "", "" },
+    { "--filter shepp-logan", "--filter hann", "Filter: Shepp-Logan → Hann (smooth)" },
+    { "", "--prepare rings", "Rings: added" },
+    { "--prepare rings", "", "Rings: removed" },
+    { "", "--prepare no-minus-log", "−log: off" },
+    { "--prepare no-minus-log", "", "−log: on" },
+    { "--prepare flat-field:average=mean", "--prepare flat-field:average=median",
+      "Flat field: mean → median" },
+    { "--prepare rings-wavelet:sigma=3.5", "--prepare rings-wavelet:sigma=2",
+      "Rings: wavelets and Fourier: 3.5 → 2.0" },
+    { "--prepare rings", "--prepare zingers", "Rings: removed, Zingers in projections: added" },
+    { "--cutoff 1", "--cutoff 0.5 --interpolation nearest",
+      "Cut-off: 1 → 0.5, Interpolation: Automatic → Nearest" },
+    { "", "--filter hann --cutoff 0.5 --tilt 1 --interpolation nearest --precision half",
+      "5 changes at once" },
+    { "--kernel texture", "--device host", "Kernel: Texture → Automatic, Compute on: auto → host" },
+  };
+  TdRecipe recipe;
+
+  td_recipe_init (&recipe);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TdLab) lab = td_lab_new (&recipe, 0);
+    g_autoptr (GError) error = NULL;
+    const TdRecipe *recipes[2];
+    for (guint k = 0; k < 2; k++) {
+      td_lab_add (lab, cases[i][k], &error);
+      g_assert_no_error (error);
+      recipes[k] = &((TdLabVariant *) lab->variants->pdata[lab->variants->len - 1])->recipe;
+    }
+    g_autofree char *words = td_label_change (recipes[0], recipes[1]);
+    g_assert_cmpstr (words, ==, cases[i][2]);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -117,5 +156,6 @@ main (int argc, char **argv)
   g_test_add_func ("/words/error", test_error);
   g_test_add_func ("/words/refused", test_refused);
   g_test_add_func ("/words/variants", test_variants);
+  g_test_add_func ("/words/changes", test_changes);
   return g_test_run ();
 }
