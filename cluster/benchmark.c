@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "benchmark-fit.h"
 #include "compute/bench/cone-bench.h"
 #include "compute/bench/disk-bench.h"
 #include "compute/methods/methods.h"
 #include "dataset/error.h"
 #include "job-file.h"
-#include "model.h"
 #include "mpi-limit.h"
 #include "mpi-util.h"
 
@@ -23,42 +23,24 @@
 typedef struct {
   guint side, rows, views;
 } Size;
-#define MOST_SIZES 4
 static const Size cpu_sizes[] = { { 96, 96, 96 }, { 192, 192, 144 }, { 320, 320, 160 }, { 0 } };
 static const Size gpu_sizes[]
     = { { 256, 256, 256 }, { 512, 512, 512 }, { 1024, 1024, 1024 }, { 2048, 256, 512 }, { 0 } };
 /* Runs of each job. Of processors each stage's middle time counts, since they are disturbed in
    jobs, too, by the ranks' other threads at least. Cards are disturbed by nobody but the first run,
    which loads their kernels: their shortest time counts. */
-#define RUNS 3
+#define RUNS TD_BENCHMARK_MOST_RUNS
 #define GPU_RUNS 2
 #define N_WAYS 4
-#define MOST_SAMPLES (MOST_SIZES * N_WAYS)
 static const guint64 message_bytes[2] = { 1 << 20, 64 << 20 };
 
 /* The ways to share that are timed. A single rank has the first two. */
-typedef struct {
-  TdClusterMode mode;
-  gboolean columns; /* all ranks in one row of the grid; else in one column */
-  TdVolumeFormat format;
-} Way;
-static const Way benchmark_ways[N_WAYS] = {
+static const TdBenchmarkWay benchmark_ways[N_WAYS] = {
   { TD_CLUSTER_SLAB, FALSE, TD_VOLUME_BIGTIFF },
   { TD_CLUSTER_SLAB, FALSE, TD_VOLUME_TIFF_STACK },
   { TD_CLUSTER_SLAB, TRUE, TD_VOLUME_TIFF_STACK },
   { TD_CLUSTER_IFDK, FALSE, TD_VOLUME_BIGTIFF },
 };
-
-/* One job. */
-typedef struct {
-  const Way *way;
-  TdModelProblem problem;
-  guint rows, columns;
-  TdModelTimes units;
-  guint n_runs;
-  TdPipelineTimes runs[RUNS];
-  TdPipelineTimes took; /* what counts of them */
-} Timed;
 
 typedef struct {
   const char *folder, *device;
@@ -66,7 +48,7 @@ typedef struct {
   int local_rank, node_ranks, n_nodes;
   MPI_Comm node;
   guint n_jobs;
-  Timed timed[MOST_SAMPLES];
+  TdBenchmarkJob timed[TD_BENCHMARK_MOST_JOBS];
   guint n_timed;
   TdModelMachine machine;
 } Benchmark;
@@ -157,7 +139,7 @@ benchmark_forget (const char *path)
 /* ── Jobs ── */
 
 static gboolean
-benchmark_submit (const Benchmark *benchmark, const Timed *timed, const char *scan,
+benchmark_submit (const Benchmark *benchmark, const TdBenchmarkJob *timed, const char *scan,
                   const char *output, GError **error)
 {
   g_auto (TdJobFile) job;
@@ -175,23 +157,8 @@ benchmark_submit (const Benchmark *benchmark, const Timed *timed, const char *sc
   return td_job_file_save (&job, benchmark->folder, error);
 }
 
-/* What counts of the runs. */
-static void
-timed_settle (Timed *timed, gboolean middle)
-{
-  double *took = (double *) &timed->took;
-
-  for (guint i = 0; i < sizeof timed->took / sizeof *took; i++) {
-    double seconds[RUNS];
-    for (guint run = 0; run < timed->n_runs; run++)
-      seconds[run] = ((const double *) &timed->runs[run])[i];
-    const double median = td_line_median (seconds, timed->n_runs); /* sorts them */
-    took[i] = middle ? median : seconds[0];
-  }
-}
-
 static gboolean
-benchmark_job (Benchmark *benchmark, Timed *timed, const char *scan, GError **error)
+benchmark_job (Benchmark *benchmark, TdBenchmarkJob *timed, const char *scan, GError **error)
 {
   g_autofree char *output = g_build_filename (benchmark->folder, "volume", NULL);
   gboolean ok = TRUE;
@@ -211,13 +178,13 @@ benchmark_job (Benchmark *benchmark, Timed *timed, const char *scan, GError **er
 }
 
 static void
-benchmark_begin_timed (const Benchmark *benchmark, const Way *way, Timed *timed)
+benchmark_begin_timed (const Benchmark *benchmark, const TdBenchmarkWay *way, TdBenchmarkJob *timed)
 {
   const guint ranks = (guint) benchmark->size;
 
-  *timed = (Timed) { .way = way,
-                     .rows = way->columns ? 1 : ranks,
-                     .columns = way->columns ? ranks : 1 };
+  *timed = (TdBenchmarkJob) { .way = way,
+                              .rows = way->columns ? 1 : ranks,
+                              .columns = way->columns ? ranks : 1 };
 }
 
 /* The jobs of a size, each way in turns, so that what else the machine does disturbs all alike. */
@@ -232,13 +199,13 @@ benchmark_size (Benchmark *benchmark, Size size, GError **error)
       = benchmark_agree (benchmark->rank != 0 || benchmark_write_scan (scan, size, error), error);
 
   for (guint i = 0; ok && i < runs * ways; i++) {
-    Timed *timed = &benchmark->timed[benchmark->n_timed + i % ways];
+    TdBenchmarkJob *timed = &benchmark->timed[benchmark->n_timed + i % ways];
     if (i < ways)
       benchmark_begin_timed (benchmark, &benchmark_ways[i], timed);
     ok = benchmark_job (benchmark, timed, scan, error);
   }
   for (guint i = 0; ok && i < ways; i++)
-    timed_settle (&benchmark->timed[benchmark->n_timed + i], benchmark->machine.shared > 0);
+    td_benchmark_settle (&benchmark->timed[benchmark->n_timed + i], benchmark->machine.shared > 0);
   benchmark->n_timed += ways;
   if (benchmark->rank == 0)
     g_unlink (scan);
@@ -283,196 +250,6 @@ benchmark_network (Benchmark *benchmark)
   }
   benchmark->machine.copy = td_line_through (copy, 2);
   benchmark->machine.network = td_line_through (network, 2);
-}
-
-/* ── What the times say ── */
-
-/* The fields of a stage: its seconds, its units, the machine's cost. */
-typedef struct {
-  gsize took, units, cost;
-  gboolean (*counts) (const Timed *); /* NULL: all do */
-} Stage;
-
-#define STAGE(took, units, cost, counts)                                                           \
-  {                                                                                                \
-    G_STRUCT_OFFSET (TdPipelineTimes, took), G_STRUCT_OFFSET (TdModelTimes, units),                \
-        G_STRUCT_OFFSET (TdModelMachine, cost), counts                                             \
-  }
-
-/* Jobs that count for a stage. Kernels take many slices at once: of a low volume no rank has as
-   many as in a job. */
-static gboolean
-timed_is_high (const Timed *timed)
-{
-  return timed->problem.nz >= timed->problem.nx;
-}
-
-static gboolean
-timed_is_file (const Timed *timed)
-{
-  return !timed->problem.stack;
-}
-
-static gboolean
-timed_has_groups (const Timed *timed)
-{
-  return timed_is_high (timed) && td_model_groups_follow (&timed->problem, timed->columns);
-}
-
-static gboolean
-timed_has_turns (const Timed *timed)
-{
-  return timed_is_high (timed) && !td_model_groups_follow (&timed->problem, timed->columns);
-}
-
-/* Of the mode *slab*: there ranks wait for each other once, at the end. */
-static gboolean
-timed_is_slab (const Timed *timed)
-{
-  return timed->way->mode == TD_CLUSTER_SLAB;
-}
-
-/* What a job says of a cost. Nothing: 0 units, or 0 seconds. */
-typedef TdLineSample (*TakeSample) (const Timed *timed, gconstpointer user);
-
-static void
-benchmark_fit_cost (const Benchmark *benchmark, TakeSample take, gconstpointer user,
-                    TdModelCost *cost)
-{
-  TdLineSample samples[MOST_SAMPLES];
-  guint n = 0;
-
-  for (guint i = 0; i < benchmark->n_timed; i++) {
-    samples[n] = take (&benchmark->timed[i], user);
-    n += samples[n].n > 0 && samples[n].seconds > 0;
-  }
-  if (n > 0)
-    *cost = td_line_through (samples, n);
-}
-
-static TdLineSample
-stage_sample (const Timed *timed, gconstpointer user)
-{
-  const Stage *stage = user;
-
-  if (stage->counts && !stage->counts (timed))
-    return (TdLineSample) { 0 };
-  return (TdLineSample) { G_STRUCT_MEMBER (double, &timed->units, stage->units),
-                          G_STRUCT_MEMBER (double, &timed->took, stage->took) };
-}
-
-/* Files of slices. Those that several ranks add up have a cost of their own: memory is busy then.
-   @added: (nullable): these. */
-static TdLineSample
-slice_file_sample (const Timed *timed, gconstpointer added)
-{
-  const guint files = timed->problem.nz;
-
-  if (!timed->problem.stack || (added != NULL) != (timed->columns > 1))
-    return (TdLineSample) { 0 };
-  return (TdLineSample) { timed->units.store / files, timed->took.store / files };
-}
-
-/* Both ways through a link count. */
-static TdLineSample
-link_sample (const Timed *timed, gconstpointer user)
-{
-  return (TdLineSample) { timed->units.upload + timed->units.download, timed->took.transfer };
-}
-
-/* Larger views take longer until the first kernel runs. */
-static TdLineSample
-start_sample (const Timed *timed, gconstpointer user)
-{
-  return (TdLineSample) { timed_is_slab (timed) ? timed->problem.n_columns : 0, timed->took.start };
-}
-
-/* Fits the part of the shorter stages that the longest one does not hide: the predicted times of
-   whole jobs are least wrong with it. Beside cards all is hidden but what fills the pipeline, which
-   the model counts. Jobs as small as these hardly tell the one from the other there. */
-static void
-benchmark_fit_overlap (Benchmark *benchmark)
-{
-  TdModelMachine *machine = &benchmark->machine;
-  double best = INFINITY, best_overlap = 0;
-
-  machine->overlap = 0;
-  if (machine->shared <= 0)
-    return;
-  for (double overlap = 0; overlap <= 1.001; overlap += 0.05) {
-    double wrong = 0;
-    machine->overlap = overlap;
-    for (guint i = 0; i < benchmark->n_timed; i++) {
-      const Timed *timed = &benchmark->timed[i];
-      TdModelTimes times;
-      if (!timed_is_slab (timed))
-        continue;
-      td_model_predict (machine, &timed->problem, timed->way->mode, timed->rows, timed->columns,
-                        &times);
-      wrong += fabs (timed->took.all - times.total) / timed->took.all;
-    }
-    if (wrong < best) {
-      best = wrong;
-      best_overlap = overlap;
-    }
-  }
-  machine->overlap = best_overlap;
-}
-
-/* A job has a process of its own, in which nothing of its size was done yet. Transforms are
-   planned, and memory is touched for the first time. So it was in the first run of each size. The
-   last size is the nearest to jobs. */
-static void
-benchmark_add_first_start (Benchmark *benchmark)
-{
-  double over = 0;
-
-  for (guint i = 0; i < benchmark->n_timed; i++) {
-    const Timed *timed = &benchmark->timed[i];
-    double least = INFINITY;
-    for (guint run = 1; run < timed->n_runs; run++)
-      least = MIN (least, timed->runs[run].start);
-    if (timed->way == &benchmark_ways[0])
-      over = MAX (0, timed->runs[0].start - least);
-  }
-  benchmark->machine.start_s += over;
-}
-
-static void
-benchmark_fit (Benchmark *benchmark)
-{
-  static const Stage stages[] = {
-    STAGE (read, load, load, NULL),
-    STAGE (filter, filter, filter, NULL),
-    STAGE (back_project, back_project, update, timed_has_turns),
-    STAGE (back_project, back_project, group, timed_has_groups),
-    STAGE (reduce, reduce, reduce, NULL),
-    STAGE (store, store, store, timed_is_file),
-  };
-  static const Stage gather = STAGE (gather, gather, copy, NULL);
-  TdModelMachine *machine = &benchmark->machine;
-  TdModelCost start = { 0 };
-
-  for (guint i = 0; i < benchmark->n_timed; i++) {
-    Timed *timed = &benchmark->timed[i];
-    td_model_units (machine, &timed->problem, timed->way->mode, timed->rows, timed->columns,
-                    &timed->units);
-  }
-  for (guint i = 0; i < G_N_ELEMENTS (stages); i++)
-    benchmark_fit_cost (benchmark, stage_sample, &stages[i],
-                        &G_STRUCT_MEMBER (TdModelCost, machine, stages[i].cost));
-  benchmark_fit_cost (benchmark, slice_file_sample, NULL, &machine->stack);
-  benchmark_fit_cost (benchmark, slice_file_sample, benchmark, &machine->added);
-  benchmark_fit_cost (benchmark, link_sample, NULL, &machine->link);
-  if (benchmark->n_nodes > 1)
-    benchmark_network (benchmark);
-  else
-    benchmark_fit_cost (benchmark, stage_sample, &gather, &machine->copy);
-  benchmark_fit_cost (benchmark, start_sample, NULL, &start);
-  machine->start_s = start.c;
-  machine->widening_s = start.m;
-  benchmark_fit_overlap (benchmark);
-  benchmark_add_first_start (benchmark);
 }
 
 /* ── All together ── */
@@ -524,8 +301,10 @@ benchmark_all (Benchmark *benchmark, GError **error)
 
   for (; ok && sizes->side > 0; sizes++)
     ok = benchmark_size (benchmark, *sizes, error);
+  if (ok && benchmark->n_nodes > 1)
+    benchmark_network (benchmark);
   if (ok)
-    benchmark_fit (benchmark);
+    td_benchmark_fit (&benchmark->machine, benchmark->timed, benchmark->n_timed);
   return ok;
 }
 

@@ -3,7 +3,7 @@
    machine would do. */
 #include <math.h>
 
-#include "cluster/model.h"
+#include "cluster/benchmark-fit.h"
 #include "tests/unit/test-folder.h"
 #include "tests/common/pins.h"
 
@@ -540,6 +540,142 @@ test_units (void)
   }
 }
 
+/* ── A benchmark ── */
+
+#define JOBS 16u
+
+static const TdBenchmarkWay ways[] = {
+  { TD_CLUSTER_SLAB, FALSE, TD_VOLUME_BIGTIFF },
+  { TD_CLUSTER_SLAB, FALSE, TD_VOLUME_TIFF_STACK },
+  { TD_CLUSTER_SLAB, TRUE, TD_VOLUME_TIFF_STACK },
+  { TD_CLUSTER_IFDK, FALSE, TD_VOLUME_BIGTIFF },
+};
+
+static double
+seconds_of (TdModelCost cost, double units, double times)
+{
+  return units > 0 ? times * cost.c + cost.m * units : 0;
+}
+
+/* What a job's stages take on @machine, as costs say it. */
+static TdPipelineTimes
+job_takes (const TdModelMachine *machine, const TdBenchmarkJob *job)
+{
+  const TdModelProblem *problem = &job->problem;
+  const gboolean slab = job->way->mode == TD_CLUSTER_SLAB, high = problem->nz >= problem->nx;
+  const TdModelCost slices = job->columns > 1 ? machine->added : machine->stack;
+  TdModelTimes units, times;
+
+  td_model_units (machine, problem, job->way->mode, job->rows, job->columns, &units);
+  td_model_predict (machine, problem, job->way->mode, job->rows, job->columns, &times);
+  return (TdPipelineTimes) {
+    .read = seconds_of (machine->load, units.load, 1),
+    .filter = seconds_of (machine->filter, units.filter, 1),
+    .gather = seconds_of (machine->copy, units.gather, 1),
+    .back_project = (high ? 1 : 3) /* a low volume does not count */
+                    * seconds_of (td_model_groups_follow (problem, job->columns) ? machine->group
+                                                                                 : machine->update,
+                                  units.back_project, 1),
+    .transfer = seconds_of (machine->link, units.upload + units.download, 1),
+    .reduce = seconds_of (machine->reduce, units.reduce, 1),
+    .store = problem->stack ? seconds_of (slices, units.store, problem->nz)
+                            : seconds_of (machine->store, units.store, 1),
+    .start = machine->start_s + (slab ? machine->widening_s * problem->n_columns : 0),
+    .all = slab ? times.total : 2 * times.total, /* of slabs alone jobs as a whole count */
+  };
+}
+
+/* Runs of which the middle one, or of two the shorter one, is right. The first one's start takes
+   longer. */
+static void
+fill_runs (TdBenchmarkJob *job, const TdPipelineTimes *right, gboolean middle, double late_s)
+{
+  job->n_runs = middle ? 3 : 2;
+  for (guint run = 0; run < job->n_runs; run++) {
+    static const double factors[] = { 1.25, 1, 0.5 };
+    for (guint i = 0; i < sizeof *right / sizeof (double); i++)
+      ((double *) &job->runs[run])[i] = factors[run] * ((const double *) right)[i];
+    job->runs[run].start = right->start;
+  }
+  job->runs[0].start += late_s;
+  td_benchmark_settle (job, middle);
+}
+
+/* Four sizes, each in all ways. The last volume is low. */
+static void
+fill_jobs (TdBenchmarkJob jobs[JOBS], const TdModelMachine *machine)
+{
+  static const guint sizes[][3]
+      = { { 256, 256, 256 }, { 512, 512, 512 }, { 1024, 1024, 1024 }, { 2048, 256, 512 } };
+
+  for (guint i = 0; i < JOBS; i++) {
+    const guint *size = sizes[i / G_N_ELEMENTS (ways)];
+    TdBenchmarkJob *job = &jobs[i];
+
+    job->way = &ways[i % G_N_ELEMENTS (ways)];
+    job->rows = job->way->columns ? 1 : 4;
+    job->columns = job->way->columns ? 4 : 1;
+    job->problem = (TdModelProblem) { .n_columns = size[0],
+                                      .n_rows = size[1],
+                                      .n_views = size[2],
+                                      .nx = size[0],
+                                      .ny = size[0],
+                                      .nz = size[1],
+                                      .sample_bytes = 2,
+                                      .voxel_bytes = 4,
+                                      .slab_slices = 32,
+                                      .together = 1,
+                                      .stack = job->way->format == TD_VOLUME_TIFF_STACK,
+                                      .fan = 0.1 };
+    const TdPipelineTimes takes = job_takes (machine, job);
+    fill_runs (job, &takes, machine->shared > 0, 0.25 * (i / 4 + 1) + 0.01 * (i % 4));
+  }
+}
+
+/* The costs of a machine come back from the times that they make. */
+static void
+test_benchmark (void)
+{
+  static const char *const machines[] = {
+    "nodes:1 gpu:4 links:4 load:0.01+3G filter:0.02+2G copy:0.03+5G update:0.04+90G group:0.05+70G "
+    "link:0.06+11G reduce:0.07+4G store:0.08+1G stack:0.001+2G added:0.002+1.5G start:3 "
+    "widening:0.001",
+    "nodes:1 gpu:4 links:4 load:0.01+3G filter:0.02+2G copy:0.03+5G update:0.04+2G group:0.05+1G "
+    "link:0.06+11G reduce:0.07+4G store:0.08+1G stack:0.001+2G added:0.002+1.5G start:3 "
+    "widening:0.001 overlap:0.35 shared:1",
+    "nodes:2 gpu:2 links:2 load:0.01+3G filter:0.02+2G copy:0.03+5G network:0.5+7G update:0.04+90G "
+    "group:0.05+70G link:0.06+11G reduce:0.07+4G store:0.08+1G stack:0.001+2G added:0.002+1.5G "
+    "start:3 widening:0.001",
+  };
+
+  for (guint m = 0; m < G_N_ELEMENTS (machines); m++) {
+    TdModelMachine right, found;
+    TdBenchmarkJob jobs[JOBS] = { 0 };
+    g_autoptr (GError) error = NULL;
+
+    g_assert_true (td_model_machine_parse (&right, machines[m], &error));
+    g_assert_no_error (error);
+    fill_jobs (jobs, &right);
+    g_assert_true (td_model_machine_parse (&found, "", &error));
+    found.nodes = right.nodes;
+    found.ranks = right.ranks;
+    found.links = right.links;
+    found.shared = right.shared;
+    found.column = right.column;
+    td_benchmark_fit (&found, jobs, JOBS);
+    g_autofree char *words = td_model_machine_words (&found);
+    right.start_s += 1; /* the first start of the last size */
+    if (right.shared <= 0)
+      right.overlap = 0;
+    if (right.nodes > 1) { /* exchange between nodes is measured by itself */
+      right.copy = found.copy;
+      right.network = found.network;
+    }
+    g_autofree char *right_words = td_model_machine_words (&right);
+    g_assert_cmpstr (words, ==, right_words);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -557,6 +693,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cluster-model/line", test_line);
   g_test_add_func ("/cluster-model/least-errors", test_least_errors);
   g_test_add_func ("/cluster-model/layout", test_layout);
+  g_test_add_func ("/cluster-model/benchmark", test_benchmark);
   g_test_add_func ("/cluster-model/composition", test_composition);
   g_test_add_func ("/cluster-model/sharing", test_sharing);
   return g_test_run ();
