@@ -310,7 +310,7 @@ test_nested (void)
 }
 
 static void
-make_raw (const char *path, const char *raw)
+make_raw (const char *path, const char *raw, guint bits)
 {
   TD_H5_GUARD;
   hsize_t shape[3] = { VIEWS, ROWS, COLUMNS };
@@ -318,13 +318,31 @@ make_raw (const char *path, const char *raw)
   {
     g_auto (TdH5Id) space = H5Screate_simple (3, shape, NULL);
     g_auto (TdH5Id) properties = H5Pcreate (H5P_DATASET_CREATE);
+    g_auto (TdH5Id) type = H5Tcopy (H5T_STD_U16LE);
     g_auto (TdH5Id) dataset = -1;
 
+    H5Tset_precision (type, bits);
     H5Pset_external (properties, raw, 0, VIEWS * FRAME_BYTES);
-    dataset = H5Dcreate2 (file, "all", H5T_STD_U16LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    dataset = H5Dcreate2 (file, "all", type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
     g_assert_cmpint (dataset, >=, 0);
   }
   g_assert_true (td_h5_finish (file));
+}
+
+/* Samples of 12 bits are the library's to read, from the folder of their HDF5 file as well. */
+static void
+test_raw_by_library (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.h5");
+  g_autofree char *raw = test_folder_file (folder, "frames.raw");
+  g_autofree guint16 *values = g_new (guint16, VIEWS * ROWS * COLUMNS);
+
+  fill (values, 0, VIEWS);
+  make_raw (path, "frames.raw", 12);
+  g_assert_true (g_file_set_contents (raw, (char *) values, VIEWS * FRAME_BYTES, NULL));
+  g_autoptr (TdScan) scan = open_scan (path, &options);
+  check_frame (scan, TD_FRAME_PROJECTION, 0, 0);
 }
 
 static void
@@ -336,7 +354,7 @@ test_raw (void)
   g_autofree guint16 *values = g_new (guint16, VIEWS * ROWS * COLUMNS);
 
   fill (values, 0, VIEWS);
-  make_raw (path, "frames.raw");
+  make_raw (path, "frames.raw", 16);
   g_assert_true (g_file_set_contents (raw, (char *) values, VIEWS * FRAME_BYTES, NULL));
   {
     g_autoptr (TdScan) scan = open_scan (path, &options);
@@ -368,7 +386,7 @@ test_raw_elsewhere (void)
   fill (values, 0, VIEWS);
   g_assert_true (g_file_set_contents (raw, (char *) values, VIEWS * FRAME_BYTES, NULL));
   for (guint i = 0; i < 2; i++) {
-    make_raw (path, i ? raw : "../frames.raw");
+    make_raw (path, i ? raw : "../frames.raw", 16);
     g_assert_null (td_scan_open (path, &options, NULL, &error));
     test_assert_sentence (error, "--allow-external");
     g_clear_error (&error);
@@ -392,7 +410,7 @@ test_raw_flats (void)
   make_chunked (path, 1, VIEWS);
   fill (values, 40, VIEWS);
   g_assert_true (g_file_set_contents (raw, (char *) values, VIEWS * FRAME_BYTES, NULL));
-  make_raw (flats, raw);
+  make_raw (flats, raw, 16);
   for (guint allowed = 0; allowed < 2; allowed++) {
     const TdScanOptions own = { .angles = "0:180", .flats = flats, .allow_external = allowed };
     g_autoptr (GError) error = NULL, of_volume = NULL;
@@ -621,6 +639,7 @@ main (int argc, char **argv)
   g_test_add_func ("/absent/blocks", test_blocks);
   g_test_add_func ("/absent/nested", test_nested);
   g_test_add_func ("/absent/raw", test_raw);
+  g_test_add_func ("/absent/raw-by-library", test_raw_by_library);
   g_test_add_func ("/absent/raw-elsewhere", test_raw_elsewhere);
   g_test_add_func ("/absent/raw-flats", test_raw_flats);
   g_test_add_func ("/absent/nxtomo", test_nxtomo);
