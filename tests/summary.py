@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Sum up meson's test logs: summary.py TESTLOG.json...
 
-Prints each failure with what it said, and as the last line "N passed, N failed, N skipped", counting
-the sub-tests of programs that speak TAP. The exit status is 1 if anything failed or nothing ran.
+Prints each failure with what it said, then the names of all that failed. The last line is "N passed,
+N failed, N skipped", counting the sub-tests of programs that speak TAP. The exit status is 1 if
+anything failed or nothing ran.
 """
 import json
 import os
@@ -37,7 +38,11 @@ def read_log(path):
         return [json.loads(line) for line in log if line.strip()]
 
 
+failures = []  # titles, in their order
+
+
 def report(title, lines):
+    failures.append(title)
     print(f"FAILED {title}", file=sys.stderr)
     for line in [text for text in lines if text.strip()][-40:]:
         print(f"    {line}", file=sys.stderr)
@@ -77,6 +82,8 @@ def main():
         for test in tests:
             count_test(test, where, counts)
     sys.stderr.flush()
+    for title in failures:
+        print(f"failed: {title}")
     print("{passed} passed, {failed} failed, {skipped} skipped".format(**counts))
     return 1 if counts["failed"] or not counts["passed"] else 0
 
