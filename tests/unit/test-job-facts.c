@@ -151,9 +151,11 @@ test_passes (void)
   plan->recipe.method = TD_METHOD_SIRT;
   plan->recipe.iterations = 7;
   plan->facts.n_slabs = 3;
-  job->started_us = g_get_monotonic_time () - 2 * G_USEC_PER_SEC;
+  const gint64 now = g_get_monotonic_time ();
+  job->started_us = now - 2 * G_USEC_PER_SEC;
   td_job_add_pass (job, 0.5);
   td_job_add_pass (job, 0.25);
+  const double late = (g_get_monotonic_time () - now) * 1e-6; /* seconds pass meanwhile */
   td_job_progress (job, &progress);
   g_assert_cmpuint (progress.pass, ==, 2);
   g_assert_cmpuint (progress.n_passes, ==, 21);
@@ -163,7 +165,7 @@ test_passes (void)
   g_assert_cmpuint (n, ==, 2);
   g_assert_cmpmem (so_far->data, n * sizeof *passes, passes, n * sizeof *passes);
   for (guint i = 0; i < n; i++)
-    g_assert_cmpfloat_with_epsilon (passes[i].seconds, 2, 0.5);
+    g_assert_cmpfloat_with_epsilon (passes[i].seconds, 2, 1e-5 + late);
   g_autofree char *json = td_job_result_json (job);
   g_autoptr (JsonNode) node = json_from_string (json, NULL);
   JsonArray *told_passes = json_object_get_array_member (json_node_get_object (node), "passes");
@@ -331,15 +333,18 @@ test_warm (void)
   g_autoptr (TdPlan) plan = told_plan_new (NULL);
   TdDevice *device = ((TdDevice *) plan->devices->pdata[0])->hardware;
 
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+  for (guint i = 0; i < G_N_ELEMENTS (cases);) {
     g_autoptr (TdJob) job = td_job_new (plan);
     const gint64 now = g_get_monotonic_time ();
 
     job->started_us = now - (gint64) (cases[i].since_s * G_USEC_PER_SEC);
     job->builds = td_device_builds (device);
     device->builds += cases[i].built;
-    g_assert_cmpint (td_job_is_warm (job), ==, cases[i].warm);
+    const gboolean warm = td_job_is_warm (job);
     device->builds -= cases[i].built;
+    if (g_get_monotonic_time () - now > G_USEC_PER_SEC / 4)
+      continue; /* another time, for the machine stood still */
+    g_assert_cmpint (warm, ==, cases[i++].warm);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <glib/gstdio.h>
 #include <math.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "dataset/error.h"
 #include "dataset/frame-names.h"
@@ -1532,10 +1533,10 @@ test_hostile_json (void)
   test_assert_sentence (error, "geometry.json");
   g_clear_error (&error);
   g_assert_true (g_file_set_contents (path, metadata, -1, NULL));
-  const gint64 start = g_get_monotonic_time ();
+  const clock_t start = clock (); /* of this program alone, however busy the machine is */
   g_assert_null (td_scan_open (path, NULL, NULL, &error));
   test_assert_sentence (error, NULL);
-  g_assert_cmpint (g_get_monotonic_time () - start, <, G_USEC_PER_SEC);
+  g_assert_cmpint (clock () - start, <, CLOCKS_PER_SEC);
   g_clear_error (&error);
   g_remove (path);
   g_assert_cmpint (mkfifo (path, 0600), ==, 0);
