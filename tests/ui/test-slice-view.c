@@ -472,6 +472,12 @@ test_pointer (void)
 
 /* ── Pictures of other sizes ── */
 
+static gboolean
+is_twice_as_high (gpointer view)
+{
+  return gtk_widget_get_height (view) == 2 * HEIGHT;
+}
+
 static void
 test_fit (void)
 {
@@ -510,8 +516,7 @@ test_fit (void)
   desk_assert_told (&desk, 9, "view-changed 2.45 at 0 0 fitted");
   /* A fitted picture follows the widget's size. */
   gtk_widget_set_size_request (GTK_WIDGET (view), WIDTH, 2 * HEIGHT);
-  for (guint i = 0; i < 100 && gtk_widget_get_height (GTK_WIDGET (view)) != 2 * HEIGHT; i++)
-    td_test_pause (20);
+  td_test_wait (is_twice_as_high, view, "the higher view");
   g_assert_cmpfloat_with_epsilon (td_slice_view_get_view (view, NULL)->zoom, 3.92, 1e-9);
 }
 
@@ -735,6 +740,12 @@ is_painted (gpointer frames)
   return ((Frames *) frames)->current_at > 0;
 }
 
+static gboolean
+is_current (gpointer view)
+{
+  return td_slice_view_is_current (view);
+}
+
 /* A slice as large as a usual detector makes is on the screen with the next frame. */
 static void
 test_large (void)
@@ -744,8 +755,7 @@ test_large (void)
   desk_init (&desk);
   Frames frames = { .view = desk.view };
   GdkFrameClock *clock = gtk_widget_get_frame_clock (GTK_WIDGET (desk.view));
-  td_test_pause (50);
-  g_assert_true (td_slice_view_is_current (desk.view));
+  td_test_wait (is_current, desk.view, "the first picture");
   g_autoptr (TdImage) image = image_of (1, 2048, 2048);
   gulong handler = g_signal_connect (clock, "after-paint", G_CALLBACK (on_painted), &frames);
   td_slice_view_set_image (desk.view, image);

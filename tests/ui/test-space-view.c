@@ -10,7 +10,7 @@
 #include "ui/space-view.h"
 #include "ui/ui.h"
 
-enum { WIDTH = 220, HEIGHT = 160, DOTS = 4 };
+enum { WIDTH = 220, HEIGHT = 160, DOTS = 4, MOST_TRIES = 100 };
 
 static const double dots[DOTS][3]
     = { { 1, 0, 0 }, { 0, 0.8, 0 }, { 0, 0, 0.9 }, { -0.7, -0.5, -0.3 } };
@@ -310,6 +310,12 @@ count_drawn (GdkPaintable *paintable, guint *drawn)
   ++*drawn;
 }
 
+static gboolean
+is_drawn (gpointer drawn)
+{
+  return *(guint *) drawn > 0;
+}
+
 /* What is asked for again as it is takes no time: planes are stepped through beside it. */
 static void
 test_same_voxels (void)
@@ -325,16 +331,17 @@ test_same_voxels (void)
   g_autoptr (GdkPaintable) paintable = gtk_widget_paintable_new (GTK_WIDGET (view));
   g_signal_connect (paintable, "invalidate-contents", G_CALLBACK (count_drawn), &drawn);
   td_space_view_set_voxels (view, voxels, &cast);
-  td_test_pause (500);
-  g_assert_cmpuint (drawn, >, 0);
-  drawn = 0;
-  td_space_view_set_voxels (view, voxels, &cast);
-  td_test_pause (300);
-  g_assert_cmpuint (drawn, ==, 0);
+  td_test_wait (is_drawn, &drawn, "the voxels");
+  /* A busy machine draws what was asked for first in its own time. */
+  for (guint tries = 0; drawn > 0; tries++) {
+    g_assert_cmpuint (tries, <, MOST_TRIES);
+    drawn = 0;
+    td_space_view_set_voxels (view, voxels, &cast);
+    td_test_pause (300);
+  }
   cast.clip[1][0] = 0.5;
   td_space_view_set_voxels (view, voxels, &cast);
-  td_test_pause (300);
-  g_assert_cmpuint (drawn, >, 0);
+  td_test_wait (is_drawn, &drawn, "the voxels of a part");
   gtk_window_destroy (GTK_WINDOW (window));
 }
 

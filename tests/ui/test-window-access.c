@@ -374,7 +374,8 @@ access_look_as_is (const char *place, gpointer top)
   const Walk walk = { .place = place };
 
   td_test_wait (access_has_size, top, place);
-  td_test_pause (150);
+  td_test_pause (100);
+  td_test_frames (top);
   const gboolean fits = access_size (&walk, top);
   if (top == td_test_window)
     access_jobs (&walk);

@@ -878,17 +878,30 @@ is_toast (GtkWidget *widget, gpointer user)
   return g_str_equal (G_OBJECT_TYPE_NAME (widget), "AdwToastWidget");
 }
 
+static guint n_dismissed;
+
 static gboolean
-toasts_are_gone (gpointer user)
+toast_is_there (gpointer unused)
 {
-  return *(guint *) user == 3
-         && !td_test_find (GTK_WIDGET (td_test_window), GTK_TYPE_WIDGET, is_toast, NULL);
+  return td_test_find (GTK_WIDGET (td_test_window), GTK_TYPE_WIDGET, is_toast, NULL) != NULL;
+}
+
+static gboolean
+toasts_are_gone (gpointer unused)
+{
+  return n_dismissed == 3 && !toast_is_there (NULL);
 }
 
 static void
-on_dismissed (AdwToast *toast, guint *n_dismissed)
+on_dismissed (AdwToast *toast, gpointer unused)
 {
-  (*n_dismissed)++;
+  n_dismissed++;
+}
+
+static gboolean
+more_are_dismissed (gpointer than)
+{
+  return n_dismissed > GPOINTER_TO_UINT (than);
 }
 
 /* Messages that are closed as soon as they come, also the next one. */
@@ -897,7 +910,6 @@ test_toasts (void)
 {
   AdwToastOverlay *overlay = td_test_part (td_test_window, "toasts");
   AdwToast *toasts[3];
-  guint n_dismissed = 0;
 
   /* They would cover a job's buttons, and those of the pages in a narrow window. */
   g_assert_false (gtk_widget_is_ancestor (td_test_part (td_test_window, "jobs_revealer"),
@@ -908,19 +920,17 @@ test_toasts (void)
     toasts[i] = adw_toast_new ("Short");
     g_object_ref (toasts[i]);
     td_toasts_show (overlay, toasts[i]);
-    g_signal_connect_after (toasts[i], "dismissed", G_CALLBACK (on_dismissed), &n_dismissed);
+    g_signal_connect_after (toasts[i], "dismissed", G_CALLBACK (on_dismissed), NULL);
   }
   for (guint i = 0; i < G_N_ELEMENTS (toasts); i++) {
     td_test_pause (50);
     adw_toast_dismiss (toasts[i]);
-    while (n_dismissed == i)
-      g_main_context_iteration (NULL, TRUE);
+    td_test_wait (more_are_dismissed, GUINT_TO_POINTER (i), "the message to be closed");
     g_assert_cmpuint (n_dismissed, ==, i + 1);
-    while (i + 1 < G_N_ELEMENTS (toasts)
-           && !td_test_find (GTK_WIDGET (td_test_window), GTK_TYPE_WIDGET, is_toast, NULL))
-      g_main_context_iteration (NULL, TRUE);
+    if (i + 1 < G_N_ELEMENTS (toasts))
+      td_test_wait (toast_is_there, NULL, "the next message");
   }
-  td_test_wait (toasts_are_gone, &n_dismissed, "the messages to go");
+  td_test_wait (toasts_are_gone, NULL, "the messages to go");
   for (guint i = 0; i < G_N_ELEMENTS (toasts); i++)
     g_object_unref (toasts[i]);
 }

@@ -304,7 +304,7 @@ test_headings (void)
 
   td_image_pane_set_title (one,
                            "A: 1 Kernel that has a name of very many words, which takes lines");
-  td_test_pause (200);
+  td_test_frames (GTK_WIDGET (td_test_window));
   g_assert_cmpint (gtk_widget_get_height (views[0]), ==, gtk_widget_get_height (views[1]));
   g_assert_cmpint (gtk_widget_get_height (views[1]), <, before);
   td_image_pane_set_title (one, title);
@@ -321,7 +321,7 @@ test_figure (void)
   guint width, height;
 
   choose_mode ("grid");
-  td_test_pause (100); /* what is laid out anew is drawn once more */
+  td_test_frames (GTK_WIDGET (td_test_window)); /* what is laid out anew is drawn once more */
   g_assert_true (gtk_widget_get_mapped (button));
   g_autoptr (GBytes) bytes = td_lab_view_picture (lab ("lab_view"), &width, &height);
   g_assert_true (gtk_widget_compute_bounds (button, area, &bounds));
@@ -727,6 +727,7 @@ test_room (void)
 {
   GtkToggleButton *sidebar = td_test_part (td_test_window, "sidebar_button");
 
+  td_test_frames (GTK_WIDGET (td_test_window));
   g_assert_cmpint (gtk_widget_get_height (lab ("lab_view.sheets")), <, 230);
   gtk_toggle_button_set_active (sidebar, FALSE);
   td_test_wait (there_are_rows, GUINT_TO_POINTER (1), "four beside each other");

@@ -265,6 +265,7 @@ test_iterative_label (void)
 
   g_assert_false (gtk_widget_get_visible (badge));
   recipe.method = TD_METHOD_SIRT;
+  recipe.iterations = 2;
   td_session_edit (td_test_session (), &recipe, NULL);
   g_assert_true (gtk_widget_get_visible (badge));
   g_assert_nonnull (strstr (gtk_label_get_text (GTK_LABEL (badge)), "Filtered slice"));
@@ -575,7 +576,7 @@ test_path_end (void)
   g_autofree char *path = g_strconcat (folder, gtk_editable_get_text (GTK_EDITABLE (row)), NULL);
   g_assert_cmpint (gtk_editable_get_position (GTK_EDITABLE (row)) + 100, ==, strlen (path));
   td_set_path (row, path);
-  td_test_pause (50);
+  td_test_frames (GTK_WIDGET (dialog));
   g_autoptr (PangoLayout) layout = gtk_widget_create_pango_layout (text, path);
   int width, offset;
   pango_layout_get_pixel_size (layout, &width, NULL);
@@ -609,7 +610,7 @@ test_closed_while_typing (void)
       g_object_set (td_test_part (dialog, "bits"), "selected", 1, NULL);
       gtk_switch_set_active (td_test_part (dialog, "range_auto"), FALSE);
     }
-    td_test_pause (50);
+    td_test_frames (GTK_WIDGET (dialog));
     GtkWidget *spin = td_test_find (GTK_WIDGET (dialog), GTK_TYPE_SPIN_BUTTON, is_typed_into, NULL);
     g_assert_nonnull (spin);
     gtk_widget_grab_focus (spin);
@@ -657,13 +658,13 @@ test_key_out_of_sight (void)
 
   td_test_wait (is_laid_out, down, "the panel");
   gtk_adjustment_set_value (down, 0);
-  td_test_pause (100);
+  td_test_frames (GTK_WIDGET (td_test_window));
   GtkWidget *row = td_test_find (panel, ADW_TYPE_PREFERENCES_ROW, is_below_and_takes_focus, NULL);
   g_assert_nonnull (row);
   td_test_wait (is_in_sight, row, "the row to be seen");
   g_assert_false (td_test_key (GDK_KEY_space, 0, TRUE));
   gtk_adjustment_set_value (down, 0);
-  td_test_pause (100);
+  td_test_frames (GTK_WIDGET (td_test_window));
   g_assert_false (is_in_sight (row));
   g_assert_true (td_test_key (GDK_KEY_space, 0, TRUE));
   td_test_wait (is_in_sight, row, "the row to come back");
@@ -671,7 +672,7 @@ test_key_out_of_sight (void)
   /* A list that drops down meanwhile stays where it is. */
   GtkWidget *chooser = td_test_find (panel, TD_TYPE_STEP_CHOOSER, NULL, NULL);
   gtk_adjustment_set_value (down, 0);
-  td_test_pause (100);
+  td_test_frames (GTK_WIDGET (td_test_window));
   td_scroll_into_sight (row);
   gtk_popover_popup (GTK_POPOVER (chooser));
   td_test_wait (is_mapped, chooser, "the list of steps");
@@ -692,13 +693,13 @@ test_list_at_foot (void)
   graphene_rect_t at;
 
   gtk_adjustment_set_value (down, 0);
-  td_test_pause (100);
+  td_test_frames (GTK_WIDGET (td_test_window));
   g_assert_true (
       gtk_widget_compute_bounds (button, gtk_widget_get_ancestor (button, GTK_TYPE_VIEWPORT), &at));
   const double foot = at.origin.y + at.size.height - gtk_adjustment_get_page_size (down);
   gtk_adjustment_set_value (down, foot);
   const double value = gtk_adjustment_get_value (down);
-  td_test_pause (100);
+  td_test_frames (GTK_WIDGET (td_test_window));
   gtk_popover_popup (GTK_POPOVER (chooser));
   td_test_wait (is_mapped, chooser, "the list of steps");
   GtkWidget *list = td_test_find (chooser, GTK_TYPE_LIST_BOX, NULL, NULL);

@@ -25,6 +25,12 @@ no_job_is_active (gpointer user)
   return td_test_active_jobs () == 0;
 }
 
+static gboolean
+item_has_ended (gpointer item)
+{
+  return td_job_item_ended (item);
+}
+
 /* ── Tests ── */
 
 static void
@@ -295,17 +301,18 @@ test_proposal (void)
 {
   const TdRecipe *recipe = td_session_recipe (td_test_session ());
   g_autofree char *first = proposed_output ();
+
+  g_assert_true (td_remote_jobs_pause (TRUE, NULL)); /* else it may be done before this goes on */
   g_autoptr (TdJobItem) job = td_test_submit (recipe, first);
   g_autofree char *second = proposed_output ();
-
   g_assert_false (g_file_test (first, G_FILE_TEST_EXISTS));
   g_assert_cmpstr (second, !=, first);
   td_job_item_cancel (job);
   td_test_wait (no_job_is_active, NULL, "the job to stop");
-  if (td_job_item_state (job) == TD_JOB_CANCELLED) {
-    g_autofree char *again = proposed_output ();
-    g_assert_cmpstr (again, ==, first);
-  }
+  g_assert_true (td_remote_jobs_pause (FALSE, NULL));
+  g_assert_cmpint (td_job_item_state (job), ==, TD_JOB_CANCELLED);
+  g_autofree char *again = proposed_output ();
+  g_assert_cmpstr (again, ==, first);
 }
 
 static void
@@ -316,9 +323,12 @@ test_cancel (void)
   TdRecipe recipe = *td_session_recipe (td_test_session ());
 
   recipe.output_format = TD_VOLUME_HDF5;
+  g_assert_true (td_remote_jobs_pause (TRUE, NULL)); /* until the second has been cancelled */
   g_autoptr (TdJobItem) one = td_test_submit (&recipe, first);
   g_autoptr (TdJobItem) two = td_test_submit (&recipe, second);
   td_job_item_cancel (two);
+  td_test_wait (item_has_ended, two, "the second job to stop");
+  g_assert_true (td_remote_jobs_pause (FALSE, NULL));
   td_job_item_cancel (one);
   td_test_wait (no_job_is_active, NULL, "the jobs to stop");
   if (td_job_item_state (one) == TD_JOB_CANCELLED)

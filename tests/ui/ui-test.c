@@ -4,6 +4,8 @@
 #include <glib/gstdio.h>
 
 #define DEADLINE_S 150 /* of one wait; TOMODESK_DEADLINE_S: where the program is slower */
+#define MOST_DUE 50
+#define MOST_PICTURES 300 /* until one is as the one before */
 
 static gboolean
 set_flag (gpointer flag)
@@ -48,6 +50,9 @@ td_test_pause (guint ms)
 
   g_timeout_add (ms, set_flag, &over);
   td_test_wait (flag_is_set, &over, "a pause");
+  /* After a stop of the whole process this may have come before all that was due earlier. */
+  for (guint i = 0; i < MOST_DUE && g_main_context_iteration (NULL, FALSE); i++)
+    ;
 }
 
 /* ── Pictures ── */
@@ -72,8 +77,8 @@ frames_are_drawn (gpointer user)
   return ((Frames *) user)->frames >= 4;
 }
 
-static void
-draw_frames (GtkWidget *widget)
+void
+td_test_frames (GtkWidget *widget)
 {
   Frames frames = { 0 };
 
@@ -84,7 +89,7 @@ draw_frames (GtkWidget *widget)
 static GdkTexture *
 draw (GtkWidget *widget)
 {
-  draw_frames (widget);
+  td_test_frames (widget);
   g_autoptr (GdkPaintable) paintable = gtk_widget_paintable_new (widget);
   GtkSnapshot *snapshot = gtk_snapshot_new ();
   gdk_paintable_snapshot (paintable, snapshot, gtk_widget_get_width (widget),
@@ -110,7 +115,7 @@ td_test_picture_at_rest (GtkWidget *widget)
 {
   g_autoptr (GBytes) before = td_test_picture (widget);
 
-  for (;;) {
+  for (guint i = 0; i < MOST_PICTURES; i++) {
     td_test_pause (300);
     GBytes *now = td_test_picture (widget);
     if (g_bytes_equal (now, before))
@@ -118,6 +123,7 @@ td_test_picture_at_rest (GtkWidget *widget)
     g_bytes_unref (before);
     before = now;
   }
+  g_error ("%s: no picture of it is as the one before", G_OBJECT_TYPE_NAME (widget));
 }
 
 void
@@ -129,7 +135,7 @@ td_test_screenshot (GtkWidget *widget, const char *name)
   g_autofree char *path = g_build_filename (folder, file, NULL);
 
   if (!g_getenv ("TOMODESK_PICTURES")) {
-    draw_frames (widget);
+    td_test_frames (widget);
     return;
   }
   g_autoptr (GdkTexture) texture = draw (widget);

@@ -3,12 +3,14 @@
 
 #include <gtk/gtk.h>
 
-/* Runs the main loop until @condition holds. Ends the test after a minute: nothing here may take as
+/* Runs the main loop until @condition holds. Ends the test after minutes: nothing here may take as
    long even on a loaded machine. */
 typedef gboolean (*TdCondition) (gpointer user);
 void td_test_wait (TdCondition condition, gpointer user, const char *what);
 /* Runs the main loop for so long, whatever happens. */
 void td_test_pause (guint ms);
+/* Runs it until the widget was drawn some times: what was to be laid out is, however late. */
+void td_test_frames (GtkWidget *widget);
 
 /* The widget as it is drawn, GL areas included: as a PNG file's bytes, or as NAME.png beside the
    test program. The latter is only made if the environment has TOMODESK_PICTURES. */
