@@ -17,7 +17,8 @@ guint td_cone_scan_slices (const TdScanFacts *facts);
 /* What a recipe's rows count on: a parallel beam's detector rows, a cone's slices of what its crop
    and bins leave. */
 guint td_recipe_slices (const TdRecipe *recipe, const TdScanFacts *facts);
-/* Of these the one for detector row @row: of a cone the slice that lies as far down. */
+/* Of these the one for detector row @row: of a cone the slice that lies as far down, also where
+   the detector lies on its side and its columns see the slices. */
 guint td_recipe_slice_at (const TdRecipe *recipe, const TdScanFacts *facts, guint row);
 /* How far the volume's slices lie above the plane of the source, in slices; 0 for parallel beams.
  */

@@ -48,9 +48,9 @@ td_lab_rows_wanted (const TdPlan *plan, TdRecipe *rows)
   rows->reverse_rotation = from->reverse_rotation;
   rows->field_of_view = from->field_of_view;
   rows->memory_limit_bytes = from->memory_limit_bytes;
-  rows->method = plan->method == &td_method_fdk ? TD_METHOD_FDK : TD_METHOD_FBP;
+  rows->method = plan->method->kind == TD_METHOD_FDK ? TD_METHOD_FDK : TD_METHOD_FBP;
   /* A region of a cone's slice sees fewer rows than all of it. */
-  if (plan->method == &td_method_fdk)
+  if (plan->method->kind == TD_METHOD_FDK)
     memcpy (rows->region, from->region, sizeof rows->region);
 }
 
@@ -360,7 +360,7 @@ lab_rows_half_cone (TdLabRows *rows, TdEngine *engine, const TdPlan *whole, guin
   TdPlanPart part = { .views = { parity ? even : 0, parity ? rows->n_views - even : even } };
   TdRecipe half;
 
-  if (whole->method != &td_method_fdk)
+  if (whole->method->kind != TD_METHOD_FDK)
     return td_set_error_null (error, TD_ERROR_UNSUPPORTED,
                               "even and odd views of a cone are compared by FDK only");
   if (!rows->frames && !lab_rows_make_frames (rows, whole, error))
@@ -404,7 +404,7 @@ td_lab_rows_new (const TdPlan *plan, TdEngine *engine, TdScan *scan, GCancellabl
   g_autoptr (TdLabRows) rows = g_new0 (TdLabRows, 1);
 
   rows->cone = td_scan_facts (scan)->geometry.beam != TD_BEAM_PARALLEL;
-  if (rows->cone && plan->method != &td_method_fdk)
+  if (rows->cone && plan->method->kind != TD_METHOD_FDK)
     return td_set_error_null (error, TD_ERROR_UNSUPPORTED,
                               "even and odd views of a cone are compared by FDK only");
   td_lab_rows_wanted (plan, &rows->recipe);

@@ -195,7 +195,7 @@ lab_bound (const TdPlan *plan)
 {
   const TdDeviceInfo *info = td_device_info (plan->devices->pdata[0]);
 
-  if (plan->method == &td_method_fbp || plan->method == &td_method_fourier) {
+  if (plan->method->kind == TD_METHOD_FBP || plan->method->kind == TD_METHOD_FOURIER) {
     const TdFbp *fbp = plan->extra;
     TdBackprojectTask task;
 
@@ -203,7 +203,7 @@ lab_bound (const TdPlan *plan)
     task.precision = td_fbp_precision (plan, fbp->families[0]);
     return fbp->families[0]->error_bound (fbp->families[0], &task, info);
   }
-  if (plan->method == &td_method_fdk) {
+  if (plan->method->kind == TD_METHOD_FDK) {
     const TdFdkPlan *fdk = plan->extra;
 
     return td_cone_family_error_bound (fdk->scheme.families[0], &fdk->input->task,
@@ -441,19 +441,19 @@ static const struct {
 /* Whether kernels of the method take the shortcuts. The Fourier method has neither weights nor sums
    over views, and those for cones neither oversample nor sum in half precision. */
 static gboolean
-lab_cuts_are_of (const TdLabShortcuts *cuts, const TdMethod *method)
+lab_cuts_are_of (const TdLabShortcuts *cuts, TdMethodKind kind)
 {
-  if (method == &td_method_fourier)
+  if (kind == TD_METHOD_FOURIER)
     return !(cuts->samples || cuts->single_sums || cuts->half_run);
-  return method == &td_method_fbp
-         || (method == &td_method_fdk && !cuts->half_run
+  return kind == TD_METHOD_FBP
+         || (kind == TD_METHOD_FDK && !cuts->half_run
              && (cuts->samples == 0 || cuts->samples == TEXTURE_SAMPLES));
 }
 
 static gboolean
 lab_has_budget (const Run *run, guint row)
 {
-  return lab_cuts_are_of (&budget[row].cuts, run->base_plan->method);
+  return lab_cuts_are_of (&budget[row].cuts, run->base_plan->method->kind);
 }
 
 /* ── The reference ── */
@@ -589,8 +589,8 @@ lab_plan_emulation (Run *run, guint index)
   g_strlcpy (plain.devices, "auto", sizeof plain.devices);
   g_autoptr (TdPlan) plan
       = td_plan_new (run->engine, run->scan, &plain, NULL, run->cancellable, NULL);
-  if (plan && plan->method != &td_method_fourier
-      && lab_cuts_are_of (&emulation->cuts, plan->method))
+  if (plan && plan->method->kind != TD_METHOD_FOURIER
+      && lab_cuts_are_of (&emulation->cuts, plan->method->kind))
     emulation->plan = g_steal_pointer (&plan);
 }
 

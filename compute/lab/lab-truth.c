@@ -411,7 +411,7 @@ static double *
 truth_parallel (const TdPlan *plan, const float *sinogram, const TdLabShortcuts *shortcuts,
                 guint most_views, GCancellable *cancellable, GError **error)
 {
-  const gboolean fourier = plan->method == &td_method_fourier;
+  const gboolean fourier = plan->method->kind == TD_METHOD_FOURIER;
   Truth truth = {
     .plan = plan,
     .fbp = plan->extra,
@@ -444,8 +444,8 @@ truth_parallel (const TdPlan *plan, const float *sinogram, const TdLabShortcuts 
 const char *
 td_lab_truth_unsupported (const TdPlan *plan)
 {
-  if (plan->method != &td_method_fbp && plan->method != &td_method_fourier
-      && plan->method != &td_method_fdk)
+  if (plan->method->kind != TD_METHOD_FBP && plan->method->kind != TD_METHOD_FOURIER
+      && plan->method->kind != TD_METHOD_FDK)
     return N_ ("only filtered back-projection, the Fourier method and FDK have a reference in "
                "double precision");
   return NULL;
@@ -458,7 +458,7 @@ truth_views (const TdPlan *plan, const float *rows, const TdLabShortcuts *shortc
   static const TdLabShortcuts none = { 0 };
 
   g_return_val_if_fail (!td_lab_truth_unsupported (plan), NULL);
-  return (plan->method == &td_method_fdk ? td_lab_truth_cone : truth_parallel) (
+  return (plan->method->kind == TD_METHOD_FDK ? td_lab_truth_cone : truth_parallel) (
       plan, rows, shortcuts ? shortcuts : &none, most_views, cancellable, error);
 }
 

@@ -684,7 +684,7 @@ shade_solve (const Shade *self, guint round, GError **error)
   TdBuffer *const *at = self->places;
   const TdShadeParams params = self->params;
   const guint64 tiles = (guint64) params.padded / TD_SHADE_TILE;
-  const guint items = td_slab_group_items (self->slab);
+  const guint group_items = td_slab_group_items (self->slab);
 
   return shade_launch (self, "rings_shade_common", params.max_places,
                        TD_ARGS (at[PLACES], at[RINGS], at[TALLEST], at[ROWS], at[COMMON],
@@ -702,8 +702,8 @@ shade_solve (const Shade *self, guint round, GError **error)
              self, "rings_shade_right", tiles,
              TD_ARGS (at[KNOWN_PLACE], at[RESPONSE], at[TARGETS], at[ROWS], at[EQUATIONS], params),
              error)
-         && shade_launch (self, "rings_shade_solve", items,
-                          TD_ARGS (at[EQUATIONS], at[KNOTS], items, params), error)
+         && shade_launch (self, "rings_shade_solve", group_items,
+                          TD_ARGS (at[EQUATIONS], at[KNOTS], group_items, params), error)
          && shade_launch (self, "rings_shade_join", params.n_columns,
                           TD_ARGS (at[KNOTS], at[LINES], params), error);
 }

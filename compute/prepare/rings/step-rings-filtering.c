@@ -68,9 +68,9 @@ make_lines (const TdRings *rings, TdBuffer *table, TdBuffer *modes, guint n_mode
 {
   const TdSlab *slab = rings->slab;
   guint lanes = td_rings_lanes (rings);
-  guint64 items = (guint64) ((slab->n_views + lanes - 1) / lanes) * slab->n_columns;
+  guint64 n_items = (guint64) ((slab->n_views + lanes - 1) / lanes) * slab->n_columns;
 
-  return td_rings_launch (rings, "rings-columns", "rings_modes_to_lines", items,
+  return td_rings_launch (rings, "rings-columns", "rings_modes_to_lines", n_items,
                           TD_ARGS (table, modes, lines, slab->n_views, slab->n_columns, n_modes),
                           error);
 }

@@ -239,7 +239,7 @@ find_medians (const TdRings *rings, Profiles *profiles, GError **error)
   const TdSlab *slab = rings->slab;
   guint n_blocks = n_parts_of (slab->n_views), n = slab->n_views / n_blocks;
   guint lanes = td_rings_lanes (rings) > 1 ? TD_SORT_LANES : 1;
-  const guint64 items = (slab->n_columns + lanes - 1) / lanes;
+  const guint64 n_items = (slab->n_columns + lanes - 1) / lanes;
   const guint n_used = n_blocks * n;
   TdBuffer *keys = td_rings_buffer (rings, "rings curvature",
                                     curvature_floats (slab->n_views, slab->n_columns), error);
@@ -254,14 +254,14 @@ find_medians (const TdRings *rings, Profiles *profiles, GError **error)
     return FALSE;
   return td_rings_launch (
              rings, "rings-sort", "rings_curvature",
-             items * ((n_used + TILE_VIEWS - 1) / TILE_VIEWS),
+             n_items * ((n_used + TILE_VIEWS - 1) / TILE_VIEWS),
              TD_ARGS (slab->data, keys, rings->first_row, slab->n_views, slab->n_columns, n_used),
              error)
          && (lanes > 1
              || td_rings_launch (rings, "rings-ranks", "rings_block_ranks", groups * group_items,
                                  TD_ARGS (keys, ranked, n, slab->n_columns, n_blocks, group_items),
                                  error))
-         && td_rings_launch (rings, "rings-sort", "rings_block_medians", items,
+         && td_rings_launch (rings, "rings-sort", "rings_block_medians", n_items,
                              TD_ARGS (keys, ranked, profiles->found, n, slab->n_columns, n_blocks),
                              error);
 }
