@@ -459,7 +459,6 @@ test_plan_moments (void)
   g_autofree char *before = g_strdup (g_getenv ("XDG_CACHE_HOME"));
   g_auto (TdTestRun) made = { 0 }, ran = { 0 }, planned = { 0 };
   g_autoptr (GKeyFile) rates = g_key_file_new ();
-  g_auto (GStrv) groups = NULL;
 
   g_assert_cmpint (g_mkdir (own, 0700), ==, 0);
   g_setenv ("XDG_CACHE_HOME", folder->path, TRUE);
@@ -470,7 +469,7 @@ test_plan_moments (void)
   g_assert_cmpint (ran.status, ==, 0);
   /* A disk as fast as none is. */
   g_assert_true (g_key_file_load_from_file (rates, path, G_KEY_FILE_NONE, NULL));
-  groups = g_key_file_get_groups (rates, NULL);
+  g_auto (GStrv) groups = g_key_file_get_groups (rates, NULL);
   for (guint i = 0; groups[i]; i++) {
     g_auto (GStrv) keys = g_key_file_get_keys (rates, groups[i], NULL, NULL);
     for (guint k = 0; keys[k]; k++)

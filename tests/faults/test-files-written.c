@@ -32,13 +32,11 @@ test_full_disk (gconstpointer data)
   TdVolumeSpec spec
       = { .path = path, .format = format, .bits = 32, .nx = 100, .ny = 100, .n_slices = 4 };
   g_autoptr (GError) error = NULL;
-  TdVolumeWriter *writer;
-  gboolean good;
 
   limit_files (20000);
-  writer = td_volume_writer_new (&spec, &error);
-  good = writer && td_volume_writer_write (writer, 0, 4, slices, &error)
-         && td_volume_writer_finish (writer, "{}", &error);
+  TdVolumeWriter *writer = td_volume_writer_new (&spec, &error);
+  gboolean good = writer && td_volume_writer_write (writer, 0, 4, slices, &error)
+                  && td_volume_writer_finish (writer, "{}", &error);
   g_clear_pointer (&writer, td_volume_writer_free);
   limit_files (RLIM_INFINITY);
   g_assert_false (good);
@@ -57,16 +55,14 @@ test_full_disk_scan (gconstpointer data)
   g_autoptr (GError) error = NULL;
   double angles[VIEWS];
   TdScanFacts facts;
-  TdScanWriter *writer;
-  gboolean good;
 
   fill_facts (&facts, angles);
   limit_files (1000);
-  writer = td_scan_writer_new (path, format, &facts, FALSE, &error);
-  good = writer && td_scan_writer_write (writer, 0, 0, VIEWS, frames, &error)
-         && td_scan_writer_write (writer, 1, 0, 1, frames, &error)
-         && td_scan_writer_write (writer, 2, 0, 1, frames, &error)
-         && td_scan_writer_finish (writer, &error);
+  TdScanWriter *writer = td_scan_writer_new (path, format, &facts, FALSE, &error);
+  gboolean good = writer && td_scan_writer_write (writer, 0, 0, VIEWS, frames, &error)
+                  && td_scan_writer_write (writer, 1, 0, 1, frames, &error)
+                  && td_scan_writer_write (writer, 2, 0, 1, frames, &error)
+                  && td_scan_writer_finish (writer, &error);
   g_clear_pointer (&writer, td_scan_writer_free);
   limit_files (RLIM_INFINITY);
   g_assert_false (good);

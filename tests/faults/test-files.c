@@ -24,15 +24,13 @@ read_all (const char *path)
   static const TdScanOptions options = { .angles = "0:180" };
   g_autoptr (GError) error = NULL;
   g_autoptr (TdScan) scan = td_scan_open (path, &options, NULL, &error);
-  const TdScanFacts *facts;
-  gsize pixels;
 
   if (!scan) {
     test_assert_sentence (error, NULL);
     return;
   }
-  facts = td_scan_facts (scan);
-  pixels = (gsize) facts->n_columns * facts->n_rows;
+  const TdScanFacts *facts = td_scan_facts (scan);
+  gsize pixels = (gsize) facts->n_columns * facts->n_rows;
   g_assert_cmpuint (pixels, >, 0);
   g_assert_cmpuint (facts->n_views, >, 0);
   if (pixels > (gsize) 1 << 22)
@@ -55,13 +53,12 @@ read_volume (const char *path)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (TdVolume) volume = td_volume_open (path, &error);
-  const TdVolumeFacts *facts;
 
   if (!volume) {
     test_assert_sentence (error, NULL);
     return;
   }
-  facts = td_volume_facts (volume);
+  const TdVolumeFacts *facts = td_volume_facts (volume);
   if ((gsize) facts->nx * facts->ny <= (gsize) 1 << 22) {
     g_autofree float *slice = g_new (float, (gsize) facts->nx * facts->ny);
 
@@ -215,8 +212,6 @@ make_huge_tiff (const char *path)
       = { { 256, HUGE_SIDE }, { 257, HUGE_SIDE }, { 258, 32 }, { 259, 1 }, { 262, 1 } };
   g_autoptr (GByteArray) bytes = g_byte_array_new ();
   guint64 directory = 8 + 9 * 20 + 8, data = 16 + directory * HUGE_PAGES;
-  gboolean made;
-  int fd;
 
   put (bytes, 0x4949, 2), put (bytes, 43, 2), put (bytes, 8, 2), put (bytes, 0, 2);
   put (bytes, 16, 8);
@@ -230,9 +225,9 @@ make_huge_tiff (const char *path)
     put_tag (bytes, 339, 3, 3);
     put (bytes, i + 1 < HUGE_PAGES ? 16 + directory * (i + 1) : 0, 8);
   }
-  fd = open (path, O_CREAT | O_RDWR, 0600);
+  int fd = open (path, O_CREAT | O_RDWR, 0600);
   g_assert_cmpint (write (fd, bytes->data, bytes->len), ==, bytes->len);
-  made = ftruncate (fd, data + HUGE_BYTES * HUGE_PAGES) == 0;
+  gboolean made = ftruncate (fd, data + HUGE_BYTES * HUGE_PAGES) == 0;
   close (fd);
   return made;
 }
@@ -260,20 +255,17 @@ test_huge (gconstpointer data)
   static const TdScanOptions options = { .angles = "0:180" };
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, names[which]);
-  g_autofree float *rows = NULL;
   g_autoptr (GError) error = NULL;
-  g_autoptr (TdScan) scan = NULL;
-  gsize before;
 
   if (!(which == 0 ? make_huge_tiff (path) : make_huge_hdf5 (path))) {
     g_test_skip ("this file system takes no sparse file of 100 GB");
     return;
   }
-  before = peak_memory ();
-  scan = td_scan_open (path, &options, NULL, &error);
+  gsize before = peak_memory ();
+  g_autoptr (TdScan) scan = td_scan_open (path, &options, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (td_scan_facts (scan)->n_views, ==, HUGE_PAGES);
-  rows = g_new (float, 16 * HUGE_SIDE);
+  g_autofree float *rows = g_new (float, 16 * HUGE_SIDE);
   td_scan_read (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, HUGE_PAGES - 1, 1, 1000, 16 }, rows,
                 NULL, &error);
   g_assert_no_error (error);
@@ -291,8 +283,6 @@ test_many_files (void)
   g_autofree char *bad = test_folder_file (folder, "bad.txt");
   float row[COLUMNS];
   g_autoptr (GError) error = NULL;
-  g_autoptr (TdScan) scan = NULL;
-  gsize before;
 
   make_file (made, 0);
   g_assert_true (g_file_set_contents (bad, "II*", 4, NULL));
@@ -319,8 +309,8 @@ test_many_files (void)
     g_assert_cmpint (link (i > 0 && i < 5999 ? bad : made, path), ==, 0);
   }
   g_remove (made);
-  before = peak_memory ();
-  scan = td_scan_open (folder->path, &options, NULL, &error);
+  gsize before = peak_memory ();
+  g_autoptr (TdScan) scan = td_scan_open (folder->path, &options, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (td_scan_facts (scan)->n_views, ==, 6000);
   g_assert_cmpuint (peak_memory () - before, <, (gsize) 50 << 20);
@@ -341,10 +331,9 @@ test_cancelled (gconstpointer data)
   g_autofree float *frames = g_new (float, VIEWS *ROWS *COLUMNS);
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   g_autoptr (GError) error = NULL;
-  g_autoptr (TdScan) scan = NULL;
 
   make_file (path, which);
-  scan = td_scan_open (path, &options, cancellable, &error);
+  g_autoptr (TdScan) scan = td_scan_open (path, &options, cancellable, &error);
   g_assert_no_error (error);
   g_cancellable_cancel (cancellable);
   g_assert_false (td_scan_read (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, VIEWS, 0, ROWS },

@@ -143,10 +143,9 @@ count_of (const char *folder, const char *kind)
 {
   g_autofree char *path = g_build_filename (folder, "counts", NULL);
   g_autofree char *text = NULL;
-  const char *at;
 
   g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
-  at = strstr (text, kind);
+  const char *at = strstr (text, kind);
   g_assert_nonnull (at);
   return (guint) strtoul (at + strlen (kind), NULL, 10);
 }

@@ -73,12 +73,11 @@ test_within (gconstpointer data)
   TdBackprojectTask task;
   g_autofree float *sinograms = g_new (float, (gsize) ROWS *VIEWS *N);
   g_autoptr (TdScan) scan = make_scan (c->random, &task, sinograms);
-  g_autofree float *filtered = NULL;
   TdRecipe recipe;
 
   td_recipe_init (&recipe);
   g_assert_cmpint (recipe.accuracy, ==, TD_ACCURACY_STANDARD);
-  filtered = td_truth_filter (&recipe.filter, sinograms, VIEWS, N);
+  g_autofree float *filtered = td_truth_filter (&recipe.filter, sinograms, VIEWS, N);
   recipe.centre_px = task.centre_px;
   g_assert_true (td_recipe_set (&recipe, "device", c->device, NULL));
   for (TdAccuracy accuracy = TD_ACCURACY_SINGLE; accuracy <= TD_ACCURACY_DRAFT; accuracy++) {

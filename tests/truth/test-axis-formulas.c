@@ -438,13 +438,12 @@ test_bands_scatter (void)
 {
   enum { PARTS = 6 * 512 };
   static double parts[3][PARTS];
-  double all;
 
   for (guint i = 0; i < PARTS; i++) {
     parts[0][i] = 1;
     parts[2][i] = 2; /* a slope of 1/2, and a bend of 3 */
   }
-  all = td_axis_scatter (parts[0], PARTS, 0.5);
+  double all = td_axis_scatter (parts[0], PARTS, 0.5);
   g_assert_cmpfloat (all, >, 0);
   g_assert_cmpfloat_with_epsilon (td_axis_scatter (parts[0], PARTS, 1), 2 * all, 1e-9);
   for (guint i = 0; i < PARTS; i += 2) {

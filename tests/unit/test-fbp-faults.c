@@ -258,7 +258,6 @@ static void
 test_another (void)
 {
   const TdBackprojectFamily *family = NULL;
-  g_autoptr (TdPlan) plan = NULL;
   TdBackprojectTask task;
   TdRecipe recipe;
   guint tried = 0, n = 0, exact = 0;
@@ -267,7 +266,7 @@ test_another (void)
     return;
   TdDevice *device = device_of ("opencl:1");
   recipe_init (&recipe, "opencl:1");
-  plan = td_plan_new (engine, scan, &recipe, NULL, NULL, NULL);
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, NULL);
   td_fbp_task (plan, 40, &task);
   task.most_error = td_accuracy_limit (TD_ACCURACY_STANDARD);
   while ((family = td_backproject_another (family, &task, device, 16, &tried))) {

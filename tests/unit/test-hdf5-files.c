@@ -32,12 +32,10 @@ test_dxchange (gconstpointer data)
   gboolean theta = which & 1, by_rows = which & 2, tdf = which & 4;
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "scan.h5");
-  g_autoptr (TdScan) scan = NULL;
-  const TdScanFacts *facts;
 
   make_dxchange (path, theta, by_rows, tdf);
-  scan = open_scan (path, NULL);
-  facts = td_scan_facts (scan);
+  g_autoptr (TdScan) scan = open_scan (path, NULL);
+  const TdScanFacts *facts = td_scan_facts (scan);
   g_assert_cmpuint (facts->n_views, ==, VIEWS);
   g_assert_cmpuint (facts->n_rows, ==, ROWS);
   g_assert_cmpuint (facts->n_flats, ==, 2);
@@ -60,7 +58,6 @@ test_dxchange_step (void)
 {
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "scan.h5");
-  g_autoptr (TdScan) scan = NULL;
   double start = 5, step = 0.25;
   hid_t file = td_h5_create_sized (path, 0);
 
@@ -75,7 +72,7 @@ test_dxchange_step (void)
     td_h5_add_doubles (rotation, "rotation_step", &step, 0, NULL);
   }
   g_assert_true (td_h5_finish (file));
-  scan = open_scan (path, NULL);
+  g_autoptr (TdScan) scan = open_scan (path, NULL);
   g_assert_cmpfloat_with_epsilon (td_scan_facts (scan)->angles_rad[VIEWS - 1], 7 * G_PI / 180,
                                   1e-12);
 }
@@ -291,7 +288,6 @@ test_companions (void)
   g_autofree char *flats = test_folder_file (folder, "flats.h5");
   TdScanOptions options = { .angles = "0:180", .flats = flats };
   g_autoptr (GError) error = NULL;
-  g_autoptr (TdScan) scan = NULL;
   hid_t file = td_h5_create_sized (path, 0);
 
   add_frames (file, "frames", 0, VIEWS, FALSE, 0);
@@ -299,7 +295,7 @@ test_companions (void)
   file = td_h5_create_sized (flats, 0);
   add_frames (file, "frames", 50, 3, FALSE, 0);
   g_assert_true (td_h5_finish (file));
-  scan = open_scan (path, &options);
+  g_autoptr (TdScan) scan = open_scan (path, &options);
   g_assert_cmpuint (td_scan_facts (scan)->n_flats, ==, 3);
   check_frame (scan, TD_FRAME_FLAT, 2, 52);
   check_frame (scan, TD_FRAME_PROJECTION, 2, 2);
@@ -416,7 +412,6 @@ test_other_files (void)
   g_autofree char *path = test_folder_file (folder, "other.h5");
   TdScanOptions options = { .angles = "0:180" };
   g_autoptr (GError) error = NULL;
-  g_autoptr (TdScan) scan = NULL;
   hid_t file = td_h5_create_sized (path, 0);
 
   add_frames (file, "a", 0, VIEWS, FALSE, 0);
@@ -426,7 +421,7 @@ test_other_files (void)
   test_assert_sentence (error, "/a, /b");
   g_clear_error (&error);
   options.dataset = "/b";
-  scan = open_scan (path, &options);
+  g_autoptr (TdScan) scan = open_scan (path, &options);
   check_frame (scan, TD_FRAME_PROJECTION, 3, 23);
   g_clear_pointer (&scan, td_scan_unref);
   file = td_h5_create_sized (path, 0);
@@ -1523,13 +1518,12 @@ test_threads (void)
 {
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "scan.nxs");
-  g_autoptr (TdScan) scan = NULL;
   GThread *threads[4];
   hid_t file = td_h5_create_sized (path, 0);
 
   add_nxtomo (file, "entry", "deg", 1);
   g_assert_true (td_h5_finish (file));
-  scan = open_scan (path, NULL);
+  g_autoptr (TdScan) scan = open_scan (path, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
     threads[i] = g_thread_new ("read", read_again, scan);
   for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
@@ -1540,13 +1534,11 @@ static void
 test_k11 (void)
 {
   g_autofree char *path = test_scan_path ("k11_diad/k11-18014.nxs");
-  g_autoptr (TdScan) scan = NULL;
-  const TdScanFacts *facts;
 
   if (!path)
     return;
-  scan = open_scan (path, NULL);
-  facts = td_scan_facts (scan);
+  g_autoptr (TdScan) scan = open_scan (path, NULL);
+  const TdScanFacts *facts = td_scan_facts (scan);
   g_assert_cmpuint (facts->n_columns, ==, 26);
   g_assert_cmpuint (facts->n_rows, ==, 22);
   g_assert_cmpuint (facts->n_views, ==, 3001);
@@ -1770,7 +1762,6 @@ static void
 pin_changed (const char *file_path, GBytes *sound, const char *path, double factor,
              char *const *usual)
 {
-  g_autofree char *what = NULL;
   const char *attribute = strchr (path, '@');
   g_autoptr (GError) error = NULL;
 
@@ -1790,8 +1781,8 @@ pin_changed (const char *file_path, GBytes *sound, const char *path, double fact
     else if (!scale_numbers (file, path, factor))
       return;
   }
-  what = isnan (factor) ? g_strdup_printf ("without %s", path)
-                        : g_strdup_printf ("%g of %s", factor, path);
+  g_autofree char *what = isnan (factor) ? g_strdup_printf ("without %s", path)
+                                         : g_strdup_printf ("%g of %s", factor, path);
   g_autoptr (TdScan) scan = td_scan_open (file_path, NULL, NULL, &error);
   g_auto (GStrv) lines = td_test_opened_lines (scan, error);
   td_test_pin_opened (what, lines, usual);

@@ -11,12 +11,11 @@ test_nxtomo (gconstpointer data)
   const char *units = data;
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "scan.nxs");
-  g_autoptr (TdScan) scan = NULL;
   hid_t file = td_h5_create_sized (path, 0);
 
   add_nxtomo (file, "deep", units, units && strcmp (units, "rad") == 0 ? G_PI / 180 : 1);
   g_assert_true (td_h5_finish (file));
-  scan = open_scan (path, NULL);
+  g_autoptr (TdScan) scan = open_scan (path, NULL);
   g_assert_cmpstr (td_scan_facts (scan)->format, ==, "NXtomo (HDF5)");
   check_nxtomo (scan);
 }
@@ -26,11 +25,10 @@ static guint64
 count_reads (void)
 {
   g_autofree char *text = NULL;
-  const char *line;
 
   if (!g_file_get_contents ("/proc/self/io", &text, NULL, NULL))
     return 0;
-  line = strstr (text, "syscr:");
+  const char *line = strstr (text, "syscr:");
   return line ? g_ascii_strtoull (line + strlen ("syscr:"), NULL, 10) : 0;
 }
 
@@ -41,11 +39,10 @@ test_few_reads (void)
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "scan.nxs");
   hid_t file = td_h5_create_sized (path, 0);
-  guint64 before;
 
   add_nxtomo (file, "entry", "deg", 1);
   g_assert_true (td_h5_finish (file));
-  before = count_reads ();
+  guint64 before = count_reads ();
   if (before == 0) {
     g_test_skip ("this system does not count reads");
     return;
@@ -69,8 +66,6 @@ test_esrf (void)
   static const gint8 control[VIEWS + 4] = { 2, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, -1 };
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "scan.nx");
-  g_autoptr (TdScan) scan = NULL;
-  const TdScanFacts *facts;
   double pixel = 6.5e-6, distance = 0.15, energy = 19, cor = 2.25;
   double signed_control[VIEWS + 4];
   hid_t file = td_h5_create_sized (path, 0);
@@ -102,8 +97,8 @@ test_esrf (void)
     g_assert_true (td_h5_add_string (entry, "title", "bone"));
   }
   g_assert_true (td_h5_finish (file));
-  scan = open_scan (path, NULL);
-  facts = td_scan_facts (scan);
+  g_autoptr (TdScan) scan = open_scan (path, NULL);
+  const TdScanFacts *facts = td_scan_facts (scan);
   g_assert_cmpuint (facts->n_views, ==, VIEWS); /* one more by control, one for alignment */
   g_assert_cmpfloat_with_epsilon (facts->geometry.pixel_width_mm, 0.0065, 1e-12);
   g_assert_cmpfloat_with_epsilon (facts->geometry.pixel_height_mm, 0.0065, 1e-12);

@@ -320,14 +320,13 @@ test_file (void)
 {
   TdPhantomScan spec;
   g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 24, 20, 96, 360, TRUE);
-  g_autoptr (TdScan) rolled = NULL;
   g_autoptr (GError) error = NULL;
   TdRecipe recipe;
 
   check_file (scan, "sirt", "host");
   check_file (scan, "fista-tv", "host");
   spec.geometry.detector_tilt_rad[2] = 0.1; /* by kernels that are not the host's own */
-  rolled = td_phantom_scan_new (&spec, &error);
+  g_autoptr (TdScan) rolled = td_phantom_scan_new (&spec, &error);
   g_assert_no_error (error);
   check_file (rolled, "sirt", "host");
   make_recipe (&recipe, "cgls", "host");

@@ -31,6 +31,16 @@ save_frame (const TestFolder *folder, const char *name, guint width, guint heigh
   g_assert_true (td_tiff_save_single (path, name, &image, samples, NULL));
 }
 
+/* Files of @n views, called by @start and their numbers, whose samples are these numbers. */
+static void
+save_views (const TestFolder *folder, const char *start, guint n)
+{
+  for (guint view = 0; view < n; view++) {
+    g_autofree char *name = g_strdup_printf ("%s%u.tif", start, view);
+    save_frame (folder, name, COLUMNS, ROWS, (guint16) view);
+  }
+}
+
 /* Layouts of the field's programs: @files are made with values 1, 2, 3 … in this order;
  * @projections,
  * @flats and @darks say by value what must be found, in order. */
@@ -127,13 +137,11 @@ test_found (gconstpointer data)
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, case_->opened);
   TdScanOptions options = { .angles = "0:180" };
-  g_autoptr (TdScan) scan = NULL;
-  const TdScanFacts *facts;
 
   for (guint i = 0; case_->files[i]; i++)
     save_frame (folder, case_->files[i], COLUMNS, ROWS, i + 1);
-  scan = open_scan (path, &options);
-  facts = td_scan_facts (scan);
+  g_autoptr (TdScan) scan = open_scan (path, &options);
+  const TdScanFacts *facts = td_scan_facts (scan);
   g_assert_cmpuint (facts->n_views, ==, length (case_->projections));
   g_assert_cmpuint (facts->n_flats, ==, length (case_->flats));
   for (guint i = 0; i < facts->n_views; i++)
@@ -746,10 +754,7 @@ test_both_ends (void)
   };
   g_autoptr (TestFolder) folder = test_folder_new ();
 
-  for (guint k = 0; k < 5; k++) {
-    g_autofree char *name = g_strdup_printf ("a_%u.tif", k);
-    save_frame (folder, name, COLUMNS, ROWS, k);
-  }
+  save_views (folder, "a_", 5);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     const TdScanOptions options = { .angles = cases[i].angles };
     g_autoptr (TdScan) scan = open_scan (folder->path, &options);
@@ -766,7 +771,6 @@ test_middle_frame (void)
   g_autofree char *bad = test_folder_file (folder, "a_2.tif");
   TdScanOptions options = { .angles = "0:180" };
   g_autofree float *frames = g_new (float, 4 * ROWS * COLUMNS);
-  g_autoptr (TdScan) scan = NULL;
   g_autoptr (GError) error = NULL;
 
   for (guint i = 0; i < 4; i++) {
@@ -775,7 +779,7 @@ test_middle_frame (void)
     save_frame (folder, name, COLUMNS, i == 1 ? ROWS + 1 : ROWS, i);
   }
   g_assert_true (g_file_set_contents (bad, "II*", 4, NULL));
-  scan = open_scan (folder->path, &options);
+  g_autoptr (TdScan) scan = open_scan (folder->path, &options);
   g_assert_cmpuint (td_scan_facts (scan)->n_views, ==, 4);
   g_assert_cmpfloat (first_value (scan, TD_FRAME_PROJECTION, 3), ==, 3);
   g_assert_false (td_scan_read (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, 4, 0, ROWS },
@@ -910,10 +914,7 @@ test_called_as_flats (void)
   g_autoptr (GError) error = NULL;
 
   g_mkdir_with_parents (below, 0700);
-  for (guint view = 0; view < 3; view++) {
-    g_autofree char *name = g_strdup_printf ("projections/flat_bone_%u.tif", view);
-    save_frame (folder, name, COLUMNS, ROWS, view);
-  }
+  save_views (folder, "projections/flat_bone_", 3);
   g_assert_null (td_scan_open (folder->path, &options, NULL, &error));
   test_assert_sentence (error, "one of its images");
   g_assert_nonnull (strstr (error->message, "/projections”"));
@@ -945,84 +946,50 @@ test_called_by_angles (void)
  * come. */
 typedef struct {
   const char *name, *text;
-  guint numbers[4];
   double degrees[4]; /* all 0: refused */
+  guint numbers[4];  /* all 0: of a_0 … a_3 */
 } Angles;
 
 static const Angles angle_files[] = {
-  { "word", "0\nten\n20\n30\n", { 0, 1, 2, 3 }, { 0 } },
-  { "lines", "0\n10\n20\n30\n", { 0, 1, 2, 3 }, { 0, 10, 20, 30 } },
-  { "names-first",
-    "a_3.tif 30\na_0.tif 0\na_2.tif 20\na_1.tif 10\n",
-    { 0, 1, 2, 3 },
-    { 0, 10, 20, 30 } },
-  { "names-last",
-    "30\tx/a_3.tif\n0\ta_0.tif\n20\ta_2.tif\n10\ta_1.tif\n",
-    { 0, 1, 2, 3 },
-    { 0, 10, 20, 30 } },
-  { "windows", "0\r\n10\r\n20\r\n30\r\n\r\n", { 0, 1, 2, 3 }, { 0, 10, 20, 30 } },
-  { "commas", "# degrees\n0, 10,\t20,30\n", { 0, 1, 2, 3 }, { 0, 10, 20, 30 } },
-  { "heading", "angle_deg\n1e1\n-20\n30.5\n4\n", { 0, 1, 2, 3 }, { 10, -20, 30.5, 4 } },
-  { "radians",
-    "# rad\n0\n3.14159265358979\n1.5707963267949\n0\n",
-    { 0, 1, 2, 3 },
-    { 0, 180, 90, 0 } },
+  { "word", "0\nten\n20\n30\n" },
+  { "lines", "0\n10\n20\n30\n", { 0, 10, 20, 30 } },
+  { "names-first", "a_3.tif 30\na_0.tif 0\na_2.tif 20\na_1.tif 10\n", { 0, 10, 20, 30 } },
+  { "names-last", "30\tx/a_3.tif\n0\ta_0.tif\n20\ta_2.tif\n10\ta_1.tif\n", { 0, 10, 20, 30 } },
+  { "windows", "0\r\n10\r\n20\r\n30\r\n\r\n", { 0, 10, 20, 30 } },
+  { "commas", "# degrees\n0, 10,\t20,30\n", { 0, 10, 20, 30 } },
+  { "heading", "angle_deg\n1e1\n-20\n30.5\n4\n", { 10, -20, 30.5, 4 } },
+  { "radians", "# rad\n0\n3.14159265358979\n1.5707963267949\n0\n", { 0, 180, 90, 0 } },
   { "Radians",
     "# Angles in Radians\n0\n3.14159265358979\n1.5707963267949\n0\n",
-    { 0, 1, 2, 3 },
     { 0, 180, 90, 0 } },
-  { "RAD",
-    "Angle (RAD)\n0\n3.14159265358979\n1.5707963267949\n0\n",
-    { 0, 1, 2, 3 },
-    { 0, 180, 90, 0 } },
-  { "camel",
-    "thetaRad\n0\n3.14159265358979\n1.5707963267949\n0\n",
-    { 0, 1, 2, 3 },
-    { 0, 180, 90, 0 } },
-  { "radiographs",
-    "# angles of the radiographs\n0\n10\n20\n30\n",
-    { 0, 1, 2, 3 },
-    { 0, 10, 20, 30 } },
-  { "gradient",
-    "# gradient 2, degrees (not rad)\n0\n10\n20\n30\n",
-    { 0, 1, 2, 3 },
-    { 0, 10, 20, 30 } },
-  { "milliradians",
-    "theta_mrad\n0\n3141.59265358979\n1570.7963267949\n0\n",
-    { 0, 1, 2, 3 },
-    { 0, 180, 90, 0 } },
-  { "microradians",
-    "theta (µrad)\n0\n3141592.65358979\n1570796.3267949\n0\n",
-    { 0, 1, 2, 3 },
-    { 0, 180, 90, 0 } },
-  { "urad",
-    "theta_urad\n0\n3141592.65358979\n1570796.3267949\n0\n",
-    { 0, 1, 2, 3 },
-    { 0, 180, 90, 0 } },
-  { "degree-sign", "theta (°)\n0\n10\n20\n30\n", { 0, 1, 2, 3 }, { 0, 10, 20, 30 } },
-  { "arcminutes", "theta (arcmin)\n0\n600\n1200\n1800\n", { 0, 1, 2, 3 }, { 0, 10, 20, 30 } },
-  { "arcseconds", "# arcsec\n0\n36000\n72000\n-3600\n", { 0, 1, 2, 3 }, { 0, 10, 20, -1 } },
-  { "gon", "angle/gon\n0\n100\n200\n300\n", { 0, 1, 2, 3 }, { 0, 90, 180, 270 } },
+  { "RAD", "Angle (RAD)\n0\n3.14159265358979\n1.5707963267949\n0\n", { 0, 180, 90, 0 } },
+  { "camel", "thetaRad\n0\n3.14159265358979\n1.5707963267949\n0\n", { 0, 180, 90, 0 } },
+  { "radiographs", "# angles of the radiographs\n0\n10\n20\n30\n", { 0, 10, 20, 30 } },
+  { "gradient", "# gradient 2, degrees (not rad)\n0\n10\n20\n30\n", { 0, 10, 20, 30 } },
+  { "milliradians", "theta_mrad\n0\n3141.59265358979\n1570.7963267949\n0\n", { 0, 180, 90, 0 } },
+  { "microradians", "theta (µrad)\n0\n3141592.65358979\n1570796.3267949\n0\n", { 0, 180, 90, 0 } },
+  { "urad", "theta_urad\n0\n3141592.65358979\n1570796.3267949\n0\n", { 0, 180, 90, 0 } },
+  { "degree-sign", "theta (°)\n0\n10\n20\n30\n", { 0, 10, 20, 30 } },
+  { "arcminutes", "theta (arcmin)\n0\n600\n1200\n1800\n", { 0, 10, 20, 30 } },
+  { "arcseconds", "# arcsec\n0\n36000\n72000\n-3600\n", { 0, 10, 20, -1 } },
+  { "gon", "angle/gon\n0\n100\n200\n300\n", { 0, 90, 180, 270 } },
   { "byte-order-mark",
     "\xef\xbb\xbf"
     "5\n10\n20\n30\n",
-    { 0, 1, 2, 3 },
     { 5, 10, 20, 30 } },
-  { "counted", "0 5\n1 6\n2 7\n3 8\n", { 0, 1, 2, 3 }, { 5, 6, 7, 8 } },
-  { "degree-signs", "0°\n10.5°\n20deg\n30\n", { 0, 1, 2, 3 }, { 0, 10.5, 20, 30 } },
-  { "table", "time, angle (deg)\n99,5\n98,6\n97,7\n96,8\n", { 0, 1, 2, 3 }, { 5, 6, 7, 8 } },
+  { "counted", "0 5\n1 6\n2 7\n3 8\n", { 5, 6, 7, 8 } },
+  { "degree-signs", "0°\n10.5°\n20deg\n30\n", { 0, 10.5, 20, 30 } },
+  { "table", "time, angle (deg)\n99,5\n98,6\n97,7\n96,8\n", { 5, 6, 7, 8 } },
   { "table-comment",
     "# index time theta_rad\n3 9.5 0\n5 9.6 3.14159265358979\n6 9.7 1.5707963267949\n7 9.8 0\n",
-    { 0, 1, 2, 3 },
     { 0, 180, 90, 0 } },
   { "table-files",
     "time;file;angle\n1;a_1.tif;10\n2;a_0.tif;5\n3;a_3.tif;30\n4;a_2.tif;20\n",
-    { 0, 1, 2, 3 },
     { 5, 10, 20, 30 } },
-  { "labels-above", "First angle: 5\nLast angle: 8\n5\n6\n7\n8\n", { 0, 1, 2, 3 }, { 5, 6, 7, 8 } },
-  { "unit-in-brackets", "# Angle [deg]\n1 5\n2 6\n3 7\n4 8\n", { 0, 1, 2, 3 }, { 5, 6, 7, 8 } },
-  { "table-of-two", "angle_set angle_read\n0 1\n2 3\n4 5\n6 7\n", { 0, 1, 2, 3 }, { 0 } },
-  { "units-for-columns", "# angle, degrees\n0, 10\n20, 30\n", { 0, 1, 2, 3 }, { 0, 10, 20, 30 } },
+  { "labels-above", "First angle: 5\nLast angle: 8\n5\n6\n7\n8\n", { 5, 6, 7, 8 } },
+  { "unit-in-brackets", "# Angle [deg]\n1 5\n2 6\n3 7\n4 8\n", { 5, 6, 7, 8 } },
+  { "table-of-two", "angle_set angle_read\n0 1\n2 3\n4 5\n6 7\n" },
+  { "units-for-columns", "# angle, degrees\n0, 10\n20, 30\n", { 0, 10, 20, 30 } },
   { "log-of-imat",
     "TIME STAMP  IMAGE TYPE   IMAGE COUNTER   COUNTS BM3 before image\n\n"
     "Sun Feb 10 00:21:04 2019   Dark Field  0   Monitor 3 before:  45\n"
@@ -1030,7 +997,6 @@ static const Angles angle_files[] = {
     "Sun Feb 10 00:22:37 2019   Projection:  1  angle: 10.5   Monitor 3 before:  4729337\n"
     "Sun Feb 10 00:23:10 2019   Projection:  2  angle: 20   Monitor 3 before:  4879923\n"
     "Sun Feb 10 00:23:43 2019   Projection:  3  angle: 3e1   Monitor 3 before:  5029923\n",
-    { 0, 1, 2, 3 },
     { 0, 10.5, 20, 30 } },
   { "log-of-imat-commas",
     "TIME STAMP,IMAGE TYPE,IMAGE COUNTER,COUNTS BM3 before image,COUNTS BM3 after image\n"
@@ -1038,30 +1004,23 @@ static const Angles angle_files[] = {
     "Sun Feb 10 00:22:37 2019,Projection,1,angle: 10.5,Monitor 3 before:  47,Monitor 3 after: 48\n"
     "Sun Feb 10 00:23:10 2019,Projection,2,angle: 20,Monitor 3 before:  48,Monitor 3 after: 49\n"
     "Sun Feb 10 00:23:43 2019,Projection,3,angle: 30,Monitor 3 before:  50,Monitor 3 after: 51\n",
-    { 0, 1, 2, 3 },
     { 0, 10.5, 20, 30 } },
-  { "by-name",
-    "30\ta_3.tif\n0\ta_0.tif\n20\tdata/a_2.tif\n10\ta_1.tif\n",
-    { 0, 1, 2, 3 },
-    { 0, 10, 20, 30 } },
-  { "by-number", "0\n10\n20\n30\n40\n50\n", { 4, 5, 7, 9 }, { 0, 10, 30, 50 } },
-  { "rests", "5\n5\n5\n6\n7\n8.001\n8\n8\n", { 0, 1, 2, 3 }, { 5, 6, 7, 8.001 } },
-  { "counted-commas", "0,5\n1,16\n2,7\n3,8\n", { 0, 1, 2, 3 }, { 5, 16, 7, 8 } },
-  { "two-a-line", "0,10\n20,30\n", { 0, 1, 2, 3 }, { 0, 10, 20, 30 } },
-  { "decimal-commas", "0,00\r\n0,50\r\n1,00\r\n1,50\r\n", { 0, 1, 2, 3 }, { 0 } },
-  { "decimal-commas-counting", "0,0\n1,0\n2,0\n3,0\n", { 0, 1, 2, 3 }, { 0 } },
-  { "decimal-commas-short", "-0,25\n0\n0,25\n0,5\n", { 0, 1, 2, 3 }, { 0 } },
-  { "decimal-commas-named",
-    "a_0.tif\t0,5\na_1.tif\t1,5\na_2.tif\t2,5\na_3.tif\t3,5\n",
-    { 0, 1, 2, 3 },
-    { 0 } },
-  { "too-few", "0\n1\n2\n", { 0, 1, 2, 3 }, { 0 } },
-  { "too-many", "0\n1\n2\n3\n4\n", { 0, 1, 2, 3 }, { 0 } },
-  { "words", "0\n1\nthree\n4\n", { 0, 1, 2, 3 }, { 0 } },
-  { "nan", "0\n1\nnan\n4\n", { 0, 1, 2, 3 }, { 0 } },
-  { "mixed", "0 1\n1 1 2\n2 s3\n", { 0, 1, 2, 3 }, { 0 } },
-  { "empty", "\n", { 0, 1, 2, 3 }, { 0 } },
-  { "other-names", "1\tb_0.tif\n2\tb_1.tif\n3\tb_2.tif\n4\tb_3.tif\n", { 0, 1, 2, 3 }, { 0 } },
+  { "by-name", "30\ta_3.tif\n0\ta_0.tif\n20\tdata/a_2.tif\n10\ta_1.tif\n", { 0, 10, 20, 30 } },
+  { "by-number", "0\n10\n20\n30\n40\n50\n", { 0, 10, 30, 50 }, { 4, 5, 7, 9 } },
+  { "rests", "5\n5\n5\n6\n7\n8.001\n8\n8\n", { 5, 6, 7, 8.001 } },
+  { "counted-commas", "0,5\n1,16\n2,7\n3,8\n", { 5, 16, 7, 8 } },
+  { "two-a-line", "0,10\n20,30\n", { 0, 10, 20, 30 } },
+  { "decimal-commas", "0,00\r\n0,50\r\n1,00\r\n1,50\r\n" },
+  { "decimal-commas-counting", "0,0\n1,0\n2,0\n3,0\n" },
+  { "decimal-commas-short", "-0,25\n0\n0,25\n0,5\n" },
+  { "decimal-commas-named", "a_0.tif\t0,5\na_1.tif\t1,5\na_2.tif\t2,5\na_3.tif\t3,5\n" },
+  { "too-few", "0\n1\n2\n" },
+  { "too-many", "0\n1\n2\n3\n4\n" },
+  { "words", "0\n1\nthree\n4\n" },
+  { "nan", "0\n1\nnan\n4\n" },
+  { "mixed", "0 1\n1 1 2\n2 s3\n" },
+  { "empty", "\n" },
+  { "other-names", "1\tb_0.tif\n2\tb_1.tif\n3\tb_2.tif\n4\tb_3.tif\n" },
 };
 
 static void
@@ -1072,16 +1031,15 @@ test_angle_file (gconstpointer data)
   g_autofree char *text = test_folder_file (folder, "my_angles.txt");
   gboolean good = FALSE;
   g_autoptr (GError) error = NULL;
-  g_autoptr (TdScan) scan = NULL;
 
   for (guint i = 0; i < 4; i++) {
-    g_autofree char *name = g_strdup_printf ("a_%u.tif", case_->numbers[i]);
+    g_autofree char *name = g_strdup_printf ("a_%u.tif", case_->numbers[3] ? case_->numbers[i] : i);
 
     save_frame (folder, name, COLUMNS, ROWS, i);
     good = good || case_->degrees[i] != 0;
   }
   g_assert_true (g_file_set_contents (text, case_->text, -1, NULL));
-  scan = td_scan_open (folder->path, NULL, NULL, &error);
+  g_autoptr (TdScan) scan = td_scan_open (folder->path, NULL, NULL, &error);
   if (!good) {
     g_assert_null (scan);
     test_assert_sentence (error, "my_angles.txt");
@@ -1115,10 +1073,7 @@ test_other_half_turn (void)
     const guint16 samples[(COLUMNS + 1) * ROWS] = { 0 };
     const TdScanOptions options = { .angles = "0:90" };
 
-    for (guint view = 0; view < 3; view++) {
-      g_autofree char *name = g_strdup_printf ("a_%u.tif", view);
-      save_frame (folder, name, COLUMNS, ROWS, view);
-    }
+    save_views (folder, "a_", 3);
     g_assert_true (td_tiff_save_single (path, path, &image, samples, NULL));
     g_autoptr (TdScan) scan = open_scan (folder->path, &options);
     g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
@@ -1148,11 +1103,7 @@ test_angle_encodings (void)
     g_autoptr (GError) error = NULL;
     gsize n;
 
-    for (guint view = 0; view < 4; view++) {
-      g_autofree char *name = g_strdup_printf ("a_%u.tif", view);
-
-      save_frame (folder, name, COLUMNS, ROWS, view);
-    }
+    save_views (folder, "a_", 4);
     g_autofree char *text = g_convert ("theta (°)\r\n0\r\n10.5\r\n21\r\n31.5\r\n", -1,
                                        cases[i].encoding, "UTF-8", NULL, &n, NULL);
     g_string_append_len (bytes, text, (gssize) n);
@@ -1394,13 +1345,11 @@ static void
 test_i13 (gconstpointer data)
 {
   g_autofree char *path = test_scan_path (data);
-  g_autoptr (TdScan) scan = NULL;
-  const TdScanFacts *facts;
 
   if (!path)
     return;
-  scan = open_scan (path, NULL);
-  facts = td_scan_facts (scan);
+  g_autoptr (TdScan) scan = open_scan (path, NULL);
+  const TdScanFacts *facts = td_scan_facts (scan);
   g_assert_cmpuint (facts->n_columns, ==, 160);
   g_assert_cmpuint (facts->n_rows, ==, 135);
   g_assert_cmpuint (facts->n_views, ==, 91);
@@ -1416,13 +1365,11 @@ static void
 test_htc (void)
 {
   g_autofree char *path = test_scan_path ("htc2022/htc2022_ta_sinogram.tif");
-  g_autoptr (TdScan) scan = NULL;
-  const TdScanFacts *facts;
 
   if (!path)
     return;
-  scan = open_scan (path, NULL);
-  facts = td_scan_facts (scan);
+  g_autoptr (TdScan) scan = open_scan (path, NULL);
+  const TdScanFacts *facts = td_scan_facts (scan);
   g_assert_cmpuint (facts->n_columns, ==, 560);
   g_assert_cmpuint (facts->n_rows, ==, 1);
   g_assert_cmpuint (facts->n_views, ==, 721);
@@ -1451,14 +1398,13 @@ test_sarepy (void)
 {
   g_autofree char *path = test_scan_path ("sarepy_neutron360/sinogram_360_neutron_image.tif");
   TdScanOptions options = { .angles = "0:360" };
-  g_autoptr (TdScan) scan = NULL;
   g_autoptr (GError) error = NULL;
 
   if (!path)
     return;
   g_assert_null (td_scan_open (path, NULL, NULL, &error));
   test_assert_sentence (error, "sinogram_360");
-  scan = open_scan (path, &options);
+  g_autoptr (TdScan) scan = open_scan (path, &options);
   g_assert_cmpuint (td_scan_facts (scan)->n_columns, ==, 503);
   g_assert_cmpuint (td_scan_facts (scan)->n_views, ==, 459);
 }
@@ -1467,14 +1413,12 @@ static void
 test_ctsimu (void)
 {
   g_autofree char *path = test_scan_path ("ctsimu_tetra/projections/tetra_metadata.json");
-  g_autoptr (TdScan) scan = NULL;
-  const TdScanFacts *facts;
   float row[150], flat[150];
 
   if (!path)
     return;
-  scan = open_scan (path, NULL);
-  facts = td_scan_facts (scan);
+  g_autoptr (TdScan) scan = open_scan (path, NULL);
+  const TdScanFacts *facts = td_scan_facts (scan);
   g_assert_cmpuint (facts->n_columns, ==, 150);
   g_assert_cmpuint (facts->n_rows, ==, 150);
   g_assert_cmpuint (facts->n_views, ==, 21);

@@ -181,12 +181,11 @@ test_written (gconstpointer data)
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, format == TD_SCAN_TIFF ? "scan" : "scan.nxs");
   g_auto (Made) made = { 0 };
-  g_autoptr (TdScan) scan = NULL;
 
   make (&made, which / 2);
   write_made (&made, path, format);
   g_assert_cmpuint (test_folder_count (folder), ==, 1);
-  scan = open_scan (path, NULL);
+  g_autoptr (TdScan) scan = open_scan (path, NULL);
   check_scan (scan, &made);
   check_rows (scan, &made);
   if (format == TD_SCAN_NXTOMO) {
@@ -207,9 +206,7 @@ test_written_cone (gconstpointer data)
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, format == TD_SCAN_TIFF ? "scan" : "scan.nxs");
   g_auto (Made) made = { 0 };
-  g_autoptr (TdScan) scan = NULL;
   TdGeometry *geometry = &made.facts.geometry;
-  const TdGeometry *read;
 
   make (&made, TD_SAMPLE_FLOAT32);
   geometry->beam = TD_BEAM_CONE;
@@ -220,9 +217,9 @@ test_written_cone (gconstpointer data)
   geometry->detector_offset_u_px = -1.5;
   geometry->detector_tilt_rad[2] = 0.01;
   write_made (&made, path, format);
-  scan = open_scan (path, NULL);
+  g_autoptr (TdScan) scan = open_scan (path, NULL);
   check_scan (scan, &made);
-  read = &td_scan_facts (scan)->geometry;
+  const TdGeometry *read = &td_scan_facts (scan)->geometry;
   g_assert_cmpint (read->beam, ==, TD_BEAM_CONE);
   g_assert_cmpfloat (read->pixel_height_mm, ==, 0.25);
   g_assert_cmpfloat (read->source_axis_mm, ==, 100.125);
@@ -303,7 +300,6 @@ test_sinograms (void)
 {
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autoptr (GError) error = NULL;
-  g_autoptr (TdScan) scan = NULL;
   TdScanOptions options
       = { .angles = "0:360", .sinograms = TRUE, .values = TD_SCAN_VALUES_INTENSITIES };
   g_auto (Made) made = { 0 };
@@ -320,7 +316,7 @@ test_sinograms (void)
               sizeof (float) * COLUMNS);
     g_assert_true (td_tiff_save_single (path, name, &tiff, image, NULL));
   }
-  scan = open_scan (folder->path, &options);
+  g_autoptr (TdScan) scan = open_scan (folder->path, &options);
   g_assert_cmpuint (td_scan_facts (scan)->n_rows, ==, ROWS);
   g_assert_cmpuint (td_scan_facts (scan)->n_views, ==, VIEWS);
   g_assert_true (td_scan_facts (scan)->sinogram_order);
@@ -484,14 +480,13 @@ static void
 test_memory (void)
 {
   g_auto (Made) made = { 0 };
-  g_autoptr (TdScan) scan = NULL;
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   g_autoptr (GError) error = NULL;
   float row[COLUMNS];
 
   make (&made, TD_SAMPLE_FLOAT32);
-  scan = td_scan_new_from_memory (&made.facts, made.frames[0], made.frames[1], made.frames[2], NULL,
-                                  NULL);
+  g_autoptr (TdScan) scan = td_scan_new_from_memory (&made.facts, made.frames[0], made.frames[1],
+                                                     made.frames[2], NULL, NULL);
   check_scan (scan, &made);
   check_rows (scan, &made);
   g_assert_false (

@@ -76,6 +76,15 @@ typedef struct {
   guint width, height;
 } Make;
 
+static Make
+make_of (const char *mode, TdSampleType type, guint rows_per_strip, guint compression)
+{
+  return (Make) {
+    mode,  type,  rows_per_strip, compression, 0, PHOTOMETRIC_MINISBLACK, ORIENTATION_TOPLEFT,
+    WIDTH, HEIGHT
+  };
+}
+
 /* Values that every type holds exactly. */
 static float *
 make_values (guint n, guint32 seed)
@@ -190,15 +199,8 @@ test_round_trip (gconstpointer data)
 
   for (guint i = 0; i < G_N_ELEMENTS (ways); i++)
     for (guint j = 0; j < G_N_ELEMENTS (layouts); j++) {
-      Make make = { modes[(i + j) % 4],
-                    type,
-                    layouts[j],
-                    ways[i].compression,
-                    ways[i].predictor,
-                    PHOTOMETRIC_MINISBLACK,
-                    ORIENTATION_TOPLEFT,
-                    WIDTH,
-                    HEIGHT };
+      Make make = make_of (modes[(i + j) % 4], type, layouts[j], ways[i].compression);
+      make.predictor = ways[i].predictor;
       g_autofree float *values = make_values (WIDTH * HEIGHT, 100 * i + j);
       g_autoptr (TdTiff) tiff = NULL;
 
@@ -230,8 +232,7 @@ test_special_values (void)
 
   values[0] = NAN, values[1] = INFINITY, values[2] = -INFINITY, values[3] = -0.37f;
   for (TdSampleType type = TD_SAMPLE_FLOAT32; type <= TD_SAMPLE_FLOAT64; type++) {
-    Make make = { "w",   type,  7, COMPRESSION_LZW, 0, PHOTOMETRIC_MINISBLACK, ORIENTATION_TOPLEFT,
-                  WIDTH, HEIGHT };
+    Make make = make_of ("w", type, 7, COMPRESSION_LZW);
 
     write_image (path, &make, values);
     tiff = td_tiff_open (path, NULL, NULL);
@@ -272,9 +273,8 @@ test_orientations (void)
 
   for (guint orientation = 1; orientation <= 8; orientation++)
     for (guint tiles = 0; tiles < 2; tiles++) {
-      Make make = { "w",   TD_SAMPLE_UINT16,       tiles ? 0 : 7, COMPRESSION_NONE,
-                    0,     PHOTOMETRIC_MINISBLACK, orientation,   WIDTH,
-                    HEIGHT };
+      Make make = make_of ("w", TD_SAMPLE_UINT16, tiles ? 0 : 7, COMPRESSION_NONE);
+      make.orientation = orientation;
       g_autoptr (TdTiff) tiff = NULL;
       guint width = orientation > 4 ? HEIGHT : WIDTH;
 
@@ -300,9 +300,8 @@ test_min_is_white (void)
   const TdSampleType which[] = { TD_SAMPLE_UINT8, TD_SAMPLE_UINT16, TD_SAMPLE_FLOAT32 };
 
   for (guint i = 0; i < G_N_ELEMENTS (which); i++) {
-    Make make
-        = { "w",   which[i], 7, COMPRESSION_NONE, 0, PHOTOMETRIC_MINISWHITE, ORIENTATION_TOPLEFT,
-            WIDTH, HEIGHT };
+    Make make = make_of ("w", which[i], 7, COMPRESSION_NONE);
+    make.photometric = PHOTOMETRIC_MINISWHITE;
     g_autoptr (TdTiff) tiff = NULL;
 
     write_image (path, &make, values);
@@ -326,9 +325,8 @@ test_palettes (void)
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "image.tif");
   g_autofree float *values = make_values (WIDTH * HEIGHT, 4), *read = g_new (float, WIDTH);
-  const Make make
-      = { "w",   TD_SAMPLE_UINT8, 7, COMPRESSION_NONE, 0, PHOTOMETRIC_PALETTE, ORIENTATION_TOPLEFT,
-          WIDTH, HEIGHT };
+  Make make = make_of ("w", TD_SAMPLE_UINT8, 7, COMPRESSION_NONE);
+  make.photometric = PHOTOMETRIC_PALETTE;
 
   for (guint i = 0; i < G_N_ELEMENTS (palettes); i++) {
     guint16 grey[256], green[256];
@@ -365,22 +363,12 @@ test_pages (gconstpointer data)
 {
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "pages.tif");
-  Make make = { data,
-                TD_SAMPLE_UINT16,
-                7,
-                COMPRESSION_LZW,
-                0,
-                PHOTOMETRIC_MINISBLACK,
-                ORIENTATION_TOPLEFT,
-                WIDTH,
-                HEIGHT };
+  Make make = make_of (data, TD_SAMPLE_UINT16, 7, COMPRESSION_LZW);
   Make small = make;
   static const guint order[] = { 6, 0, 3, 3, 1 };
   g_autofree float *values = make_values (7 * WIDTH * HEIGHT, 5);
   g_autofree float *read = g_new (float, WIDTH *HEIGHT);
   g_autoptr (GError) error = NULL;
-  g_autoptr (TdTiff) tiff = NULL;
-  g_autoptr (GArray) pages = NULL;
   TIFF *file = TIFFOpen (path, make.mode);
 
   small.width = small.height = 8;
@@ -392,9 +380,9 @@ test_pages (gconstpointer data)
     }
   }
   TIFFClose (file);
-  tiff = td_tiff_open (path, NULL, &error);
+  g_autoptr (TdTiff) tiff = td_tiff_open (path, NULL, &error);
   g_assert_no_error (error);
-  pages = td_tiff_pages (tiff, &error);
+  g_autoptr (GArray) pages = td_tiff_pages (tiff, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (pages->len, ==, 7);
   for (guint i = 0; i < G_N_ELEMENTS (order); i++) {
@@ -426,15 +414,7 @@ test_many_pages (gconstpointer mode)
   enum { N = 600, MOST_READS = 40 };
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "pages.tif");
-  Make make = { mode,
-                TD_SAMPLE_UINT16,
-                7,
-                COMPRESSION_LZW,
-                0,
-                PHOTOMETRIC_MINISBLACK,
-                ORIENTATION_TOPLEFT,
-                WIDTH,
-                HEIGHT };
+  Make make = make_of (mode, TD_SAMPLE_UINT16, 7, COMPRESSION_LZW);
   g_autofree float *values = make_values (WIDTH * HEIGHT, 5), *read = g_new (float, WIDTH *HEIGHT);
   g_autoptr (GError) error = NULL;
   TIFF *file = TIFFOpen (path, make.mode);
@@ -504,15 +484,7 @@ test_pages_wide (gconstpointer mode)
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "pages.tif");
   const gboolean big_endian = strchr (mode, 'b') != NULL;
-  Make make = { mode,
-                TD_SAMPLE_UINT16,
-                7,
-                COMPRESSION_NONE,
-                0,
-                PHOTOMETRIC_MINISBLACK,
-                ORIENTATION_TOPLEFT,
-                WIDTH,
-                HEIGHT };
+  Make make = make_of (mode, TD_SAMPLE_UINT16, 7, COMPRESSION_NONE);
   g_autofree float *values = make_values (WIDTH * HEIGHT, 5);
   g_autoptr (GError) error = NULL;
   TIFF *file = TIFFOpen (path, make.mode);
@@ -538,25 +510,16 @@ test_pages_differ (void)
 {
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "pages.tif");
-  Make make = { "w",
-                TD_SAMPLE_UINT16,
-                7,
-                COMPRESSION_LZW,
-                0,
-                PHOTOMETRIC_MINISBLACK,
-                ORIENTATION_TOPLEFT,
-                WIDTH,
-                HEIGHT };
+  Make make = make_of ("w", TD_SAMPLE_UINT16, 7, COMPRESSION_LZW);
   g_autofree float *values = make_values (WIDTH * HEIGHT, 5);
   g_autoptr (GError) error = NULL;
-  g_autoptr (TdTiff) tiff = NULL;
   TIFF *file = TIFFOpen (path, "w");
 
   put_image (file, &make, values);
   make.width = WIDTH - 1;
   put_image (file, &make, values);
   TIFFClose (file);
-  tiff = td_tiff_open (path, NULL, NULL);
+  g_autoptr (TdTiff) tiff = td_tiff_open (path, NULL, NULL);
   g_assert_null (td_tiff_pages (tiff, &error));
   test_assert_sentence (error, "pages.tif");
 }
@@ -580,15 +543,7 @@ test_several_series (void)
     { "<OME><Pixels SizeC=\"2\" SizeT=\"1\" SizeZ=\"4\"/></OME>", TRUE },
     { "channels=2\nslices=2\n", TRUE },
   };
-  Make make = { "wl",
-                TD_SAMPLE_UINT16,
-                HEIGHT,
-                COMPRESSION_LZW,
-                0,
-                PHOTOMETRIC_MINISBLACK,
-                ORIENTATION_TOPLEFT,
-                WIDTH,
-                HEIGHT };
+  Make make = make_of ("wl", TD_SAMPLE_UINT16, HEIGHT, COMPRESSION_LZW);
   g_autofree float *values = make_values (WIDTH * HEIGHT, 5);
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
@@ -620,29 +575,19 @@ test_pages_circle (void)
 {
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "circle.tif");
-  Make make = { "wl",
-                TD_SAMPLE_UINT8,
-                HEIGHT,
-                COMPRESSION_NONE,
-                0,
-                PHOTOMETRIC_MINISBLACK,
-                ORIENTATION_TOPLEFT,
-                WIDTH,
-                HEIGHT };
+  Make make = make_of ("wl", TD_SAMPLE_UINT8, HEIGHT, COMPRESSION_NONE);
   g_autofree float *values = make_values (WIDTH * HEIGHT, 5);
   g_autoptr (GError) error = NULL;
-  g_autoptr (TdTiff) tiff = NULL;
   guint32 directory;
   guint16 n;
-  int fd;
 
   write_image (path, &make, values);
-  fd = open (path, O_RDWR);
+  int fd = open (path, O_RDWR);
   g_assert_cmpint (pread (fd, &directory, 4, 4), ==, 4);
   g_assert_cmpint (pread (fd, &n, 2, directory), ==, 2);
   g_assert_cmpint (pwrite (fd, &directory, 4, directory + 2 + 12 * n), ==, 4);
   close (fd);
-  tiff = td_tiff_open (path, NULL, NULL);
+  g_autoptr (TdTiff) tiff = td_tiff_open (path, NULL, NULL);
   g_assert_nonnull (tiff);
   g_assert_null (td_tiff_pages (tiff, &error));
   test_assert_sentence (error, "circle.tif");
@@ -661,17 +606,14 @@ test_imagej (gconstpointer data)
   g_autofree guint8 *samples = g_malloc (images * WIDTH * HEIGHT * 2);
   TdTiffImage image = { WIDTH, images * HEIGHT, TD_SAMPLE_UINT16, 0, said };
   g_autoptr (GError) error = NULL;
-  g_autoptr (TdTiff) tiff = NULL;
-  g_autoptr (GArray) pages = NULL;
   guint32 height = HEIGHT, bytes = WIDTH * HEIGHT * 2, directory;
   guint8 entries[12 * 32];
   guint16 n;
-  int fd;
 
   /* a tall image whose directory then says that it is only the first part */
   td_samples_from_float (TD_SAMPLE_UINT16, 0, 1, values, images * WIDTH * HEIGHT, samples);
   g_assert_true (td_tiff_save_single (path, "imagej", &image, samples, NULL));
-  fd = open (path, O_RDWR);
+  int fd = open (path, O_RDWR);
   g_assert_cmpint (pread (fd, &directory, 4, 4), ==, 4);
   g_assert_cmpint (pread (fd, &n, 2, directory), ==, 2);
   g_assert_cmpint (pread (fd, entries, 12 * n, directory + 2), ==, 12 * n);
@@ -685,9 +627,9 @@ test_imagej (gconstpointer data)
       g_assert_cmpint (pwrite (fd, &bytes, 4, directory + 2 + 12 * i + 8), ==, 4);
   }
   close (fd);
-  tiff = td_tiff_open (path, NULL, &error);
+  g_autoptr (TdTiff) tiff = td_tiff_open (path, NULL, &error);
   g_assert_no_error (error);
-  pages = td_tiff_pages (tiff, &error);
+  g_autoptr (GArray) pages = td_tiff_pages (tiff, &error);
   if (images > 1 && images < stated) {
     test_assert_sentence (error, "cut short");
     return;
@@ -744,15 +686,9 @@ test_false_strip (void)
   g_autofree char *path = test_folder_file (folder, "few.tif");
   g_autofree float *read = g_new (float, side);
   for (guint i = 0; i < G_N_ELEMENTS (compressions); i++) {
-    const Make make = { "wl",
-                        TD_SAMPLE_UINT8,
-                        side,
-                        compressions[i],
-                        0,
-                        PHOTOMETRIC_MINISBLACK,
-                        ORIENTATION_TOPLEFT,
-                        side,
-                        side };
+    Make make = make_of ("wl", TD_SAMPLE_UINT8, side, compressions[i]);
+    make.width = side;
+    make.height = side;
     guint8 samples[34] = { 0x78, 0x9c };
     TIFF *tiff = TIFFOpen (path, make.mode);
     g_autoptr (GError) error = NULL;
@@ -779,9 +715,9 @@ test_missing_strips (void)
   guint8 samples[32 * 16] = { 1 };
 
   for (guint i = 0; i < 2 * G_N_ELEMENTS (compressions); i++) {
-    const Make make = { "w", TD_SAMPLE_UINT8,        i % 2 ? 16 : 0,      compressions[i / 2],
-                        0,   PHOTOMETRIC_MINISBLACK, ORIENTATION_TOPLEFT, 32,
-                        48 };
+    Make make = make_of ("w", TD_SAMPLE_UINT8, i % 2 ? 16 : 0, compressions[i / 2]);
+    make.width = 32;
+    make.height = 48;
     TIFF *tiff = TIFFOpen (path, make.mode);
     float read[32 * 48];
 

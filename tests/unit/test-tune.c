@@ -409,7 +409,6 @@ int
 main (int argc, char **argv)
 {
   g_autofree char *folder = g_dir_make_tmp ("tomodesk-XXXXXX", NULL);
-  int status;
 
   g_setenv ("XDG_CACHE_HOME", folder, TRUE);
   g_test_init (&argc, &argv, NULL);
@@ -426,7 +425,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/tune/damaged/format", "{ \"format\": [1], \"entries\": {} }",
                         test_damaged);
   g_test_add_func ("/tune/host", test_host);
-  status = g_test_run ();
+  int status = g_test_run ();
   g_autofree char *cache = g_build_filename (folder, "tomodesk", NULL);
   g_rmdir (cache);
   g_rmdir (folder);

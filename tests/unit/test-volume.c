@@ -89,14 +89,10 @@ test_round_trip (gconstpointer data)
   g_autofree char *part = g_strconcat (path, ".part", NULL);
   g_autofree float *slices = make_slices (which + 1), *read = g_new (float, NX *NY *N);
   g_autoptr (GError) error = NULL;
-  g_autoptr (TdVolumeWriter) writer = NULL;
-  g_autoptr (TdVolume) volume = NULL;
-  const TdVolumeFacts *facts;
-  TdVolumeSpec spec;
 
   bits = bits == 24 ? 32 : bits;
-  spec = make_spec (path, format, bits);
-  writer = td_volume_writer_new (&spec, &error);
+  TdVolumeSpec spec = make_spec (path, format, bits);
+  g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (&spec, &error);
   g_assert_no_error (error);
   write_all (writer, slices);
   g_assert_false (g_file_test (path, G_FILE_TEST_EXISTS));
@@ -104,9 +100,9 @@ test_round_trip (gconstpointer data)
   g_assert_no_error (error);
   g_assert_false (g_file_test (part, G_FILE_TEST_EXISTS));
 
-  volume = td_volume_open (path, &error);
+  g_autoptr (TdVolume) volume = td_volume_open (path, &error);
   g_assert_no_error (error);
-  facts = td_volume_facts (volume);
+  const TdVolumeFacts *facts = td_volume_facts (volume);
   g_assert_cmpuint (facts->nx, ==, NX);
   g_assert_cmpuint (facts->ny, ==, NY);
   g_assert_cmpuint (facts->n_slices, ==, N);
@@ -310,14 +306,13 @@ test_nan_passes (gconstpointer data)
   g_autoptr (GError) error = NULL;
   TdVolumeSpec spec = make_spec (path, format, 32);
   g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (&spec, &error);
-  g_autoptr (TdVolume) volume = NULL;
 
   slices[5] = NAN;
   slices[6] = INFINITY;
   write_all (writer, slices);
   td_volume_writer_finish (writer, NULL, &error);
   g_assert_no_error (error);
-  volume = td_volume_open (path, &error);
+  g_autoptr (TdVolume) volume = td_volume_open (path, &error);
   td_volume_read (volume, 0, N, read, &error);
   g_assert_no_error (error);
   g_assert_true (isnan (read[5]));
