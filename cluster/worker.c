@@ -8,6 +8,7 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "compute/device/host-fft.h"
@@ -889,6 +890,7 @@ typedef struct {
   TdPipelineTimes times;
   TdPreparationCounts counts;
   guint64 clamped, peak_bytes;
+  guint64 resident_bytes; /* memory of the process, by the kernel, at most */
   gint32 says;
 } Report;
 
@@ -909,7 +911,7 @@ static void
 worker_tell_done (Worker *worker, const Report *reports)
 {
   JsonBuilder *builder = td_events_begin (worker->events, "done");
-  guint64 peak = 0;
+  guint64 peak = 0, resident = 0;
 
   td_json_add_string (builder, "output", worker->job.output);
   td_json_add_number (builder, "seconds", (g_get_monotonic_time () - worker->started_us) * 1e-6);
@@ -918,9 +920,12 @@ worker_tell_done (Worker *worker, const Report *reports)
     td_json_add_number (builder, stages[i].name,
                         G_STRUCT_MEMBER (double, &worker->slowest, stages[i].offset));
   json_builder_end_object (builder);
-  for (int r = 0; r < worker->size; r++)
+  for (int r = 0; r < worker->size; r++) {
     peak = MAX (peak, reports[r].peak_bytes);
+    resident = MAX (resident, reports[r].resident_bytes);
+  }
   td_json_add_integer (builder, "peak_bytes", peak);
+  td_json_add_integer (builder, "resident_bytes", resident);
   TdModelTimes times;
   gboolean shared;
   if (worker_predict (worker, &times, &shared, NULL)) {
@@ -1009,10 +1014,13 @@ worker_tell_counts (Worker *worker, const Report *reports)
 static gboolean
 worker_finish (Worker *worker, GError **error)
 {
+  struct rusage usage = { 0 };
+  getrusage (RUSAGE_SELF, &usage);
   const Report own = { .times = worker->pipeline.times,
                        .counts = worker->pipeline.counts,
                        .clamped = td_volume_writer_clamped (worker->volume),
                        .peak_bytes = worker->pipeline.peak_bytes,
+                       .resident_bytes = (guint64) usage.ru_maxrss * 1024,
                        .says = worker->pipeline.says };
   g_autofree Report *reports = g_new0 (Report, worker->size);
   MPI_Request request;
