@@ -32,6 +32,8 @@ static const Row rows[] = {
   { "/reduce/uneven", { 0, 0, 0, 1 }, 17, 1 << 12, 3 },
   { "/reduce/apart", { 0, 1, 2, 3 }, SLICES, 1 << 12, 1 },
   { "/reduce/few-slices", { 0, 0, 1, 1 }, 2, 1 << 20, -1 },
+  /* Segments of four slices, which the pieces do not divide. */
+  { "/reduce/segments", { 0, 0, 1, 1 }, 67, 1 << 20, -1 },
 };
 
 /* Whole numbers, so that sums are exact. */
