@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "cluster/remote-job.h"
+#include "dataset/json-walk.h"
+#include "dataset/phantom-scan.h"
+#include "dataset/scan-writer.h"
 #include "tests/common/pins.h"
 #include "tests/unit/test-folder.h"
 
@@ -482,6 +485,154 @@ test_cancelled (void)
   kill (process, SIGKILL);
 }
 
+/* ── Submitting ── */
+
+/* @text with the test's folder called T, and the job's identity ID. (transfer full) */
+static char *
+nameless (const char *text, const char *folder, const char *id)
+{
+  g_autoptr (GString) out = g_string_new (text);
+
+  g_string_replace (out, folder, "T", 0);
+  if (id)
+    g_string_replace (out, id, "ID", 0);
+  g_string_replace (out, "\n", ";", 0);
+  return g_strdup (out->str);
+}
+
+static void
+pin_member (JsonNode *root, const char *path, const char *folder, const char *id)
+{
+  JsonNode *member = td_json_at (root, path);
+  g_autofree char *text = member ? td_json_text (member, FALSE) : g_strdup ("none");
+  g_autofree char *said = nameless (text, folder, id);
+
+  td_test_pin ("%s: %s", path, said);
+}
+
+static TdClusterProfile *
+hall_of (const char *folder, const char *lines)
+{
+  g_autofree char *text = g_strdup_printf (
+      "[Profile]\nkind = slurm\nhost = hall\njobs-folder = %s/jobs\nhost-setup = sbatch () { echo "
+      "Submitted batch job 77; }; squeue () { :; }; scontrol () { :; }\n%s",
+      folder, lines);
+  g_autoptr (GString) whole = g_string_new (text);
+  g_autoptr (GError) error = NULL;
+
+  g_string_replace (whole, "@T@", folder, 0);
+  put (folder, "tomodesk/profiles/hall.ini", whole->str);
+  TdClusterProfile *profile = td_cluster_profile_find ("hall", &error);
+  g_assert_no_error (error);
+  return profile;
+}
+
+/* The volume of a job that is done comes here once. */
+static void
+pin_fetched (const char *folder, TdRemoteJob *job, const TdRemoteFacts *facts)
+{
+  static const char done[] = START "{\"event\": \"done\", \"time\": 990}\n";
+  const TdShellCopy copy = { 0 };
+  g_autofree char *flag = g_build_filename (facts->folder, "fetched", NULL);
+  g_autofree char *log_path = g_build_filename (folder, "done", NULL);
+
+  put (facts->folder, "events.jsonl", done);
+  look (job);
+  for (guint i = 0; i < 2; i++) {
+    g_auto (TdRemoteFacts) now = { 0 };
+    g_autoptr (GError) error = NULL;
+    g_autofree char *log = NULL;
+
+    put (folder, "done", "");
+    const gboolean fetched = td_remote_job_fetch (job, &copy, NULL, &error);
+    td_remote_job_facts (job, &now);
+    g_assert_true (g_file_get_contents (log_path, &log, NULL, NULL));
+    g_autofree char *said = nameless (error ? error->message : log, folder, facts->id);
+    td_test_pin ("fetched %d, %d, flag %d: %s", fetched, now.fetched,
+                 g_file_test (flag, G_FILE_TEST_EXISTS), said);
+  }
+}
+
+/* Which paths the host is told, and what is copied there and back. */
+static void
+pin_submitted (const char *folder, const char *lines, const TdRemoteOrder *order)
+{
+  static const char *const members[]
+      = { "scan/path", "scan/settings", "recipe/bad_pixels", "output/path", "output/overwrite" };
+  g_autoptr (TdClusterProfile) profile = hall_of (folder, lines);
+  g_autoptr (TdRemoteJob) job = td_remote_job_new (profile, order);
+  g_auto (TdRemoteFacts) facts = { 0 };
+  g_autoptr (GError) error = NULL;
+  g_autofree char *done = g_build_filename (folder, "done", NULL), *log = NULL;
+
+  put (folder, "done", "");
+  const gboolean submitted = td_remote_job_submit (job, NULL, &error);
+  td_remote_job_facts (job, &facts);
+  g_assert_true (g_file_get_contents (done, &log, NULL, NULL));
+  g_autofree char *said = nameless (error ? error->message : log, folder, facts.id);
+  td_test_pin ("%s: submitted %d, %d, to be fetched %d: %s", lines, submitted, facts.state,
+               facts.to_be_fetched, said);
+  g_autofree char *path
+      = submitted ? g_build_filename (facts.folder, "job.json", NULL) : g_strdup ("none");
+  g_autoptr (JsonNode) root = submitted ? td_json_load (path, NULL) : NULL;
+  for (guint i = 0; root && i < G_N_ELEMENTS (members); i++)
+    pin_member (root, members[i], folder, facts.id);
+  if (facts.to_be_fetched)
+    pin_fetched (folder, job, &facts);
+}
+
+static void
+test_submitted (void)
+{
+  static const char *const profiles[] = {
+    "map = @T@/=/there/\n",
+    "map = @T@/data=/there\n",
+    "map = @T@/data=/there;@T@/out=/o\n",
+    "map = @T@/data=/there;@T@/out=/o;@T@/flats=/f/\n",
+    "map = @T@/data=/there\nstaging = rsync\n",
+    "staging = rsync\n",
+    "",
+  };
+  static const char rsync[] = "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done; echo \"$*\" >> "
+                              "\"$TOMODESK_TEST_DONE\"\n";
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *program = test_folder_file (folder, "bin/rsync");
+  g_autofree char *done = test_folder_file (folder, "done");
+  g_autofree char *scan_path = test_folder_file (folder, "data/a.nxs");
+  g_autofree char *flats = test_folder_file (folder, "flats/f.tif");
+  g_autofree char *mask = test_folder_file (folder, "data/mask.tif");
+  g_autofree char *output = test_folder_file (folder, "out/v.tif");
+  g_autofree char *before = g_strdup (g_getenv ("PATH"));
+  g_autofree char *path = g_strconcat (folder->path, "/bin:", before, NULL);
+  char *settings[] = { (char *) "flats", flats, (char *) "pixel-mm", (char *) "0.5", NULL };
+  TdPhantomScan spec;
+  TdRecipe recipe;
+  g_autoptr (GError) error = NULL;
+
+  put (folder->path, "bin/rsync", rsync);
+  g_assert_cmpint (g_chmod (program, 0700), ==, 0);
+  put (folder->path, "flats/f.tif", "");
+  put (folder->path, "data/mask.tif", "");
+  put (folder->path, "out/other.tif", "");
+  g_setenv ("PATH", path, TRUE);
+  g_setenv ("TOMODESK_TEST_DONE", done, TRUE);
+  g_setenv ("XDG_CONFIG_HOME", folder->path, TRUE);
+  td_phantom_scan_init (&spec, NULL, 16, 8, 12);
+  g_autoptr (TdScan) made = td_phantom_scan_new (&spec, &error);
+  g_assert_true (td_scan_save (made, scan_path, TD_SCAN_NXTOMO, NULL, &error));
+  g_autoptr (TdScan) scan = td_scan_open (scan_path, NULL, NULL, &error);
+  g_assert_no_error (error);
+  td_recipe_init (&recipe);
+  recipe.output_format = TD_VOLUME_BIGTIFF;
+  g_strlcpy (recipe.mask, mask, sizeof recipe.mask);
+  const TdRemoteOrder order = {
+    .scan = scan, .scan_settings = settings, .recipe = &recipe, .output = output, .overwrite = TRUE
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (profiles); i++)
+    pin_submitted (folder->path, profiles[i], &order);
+  g_setenv ("PATH", before, TRUE);
+}
+
 /* One shell waits for all scripts of a host, which takes less than one for each. */
 static const char ssh[]
     = "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift 2\nexec \"$@\"\n";
@@ -502,5 +653,6 @@ main (int argc, char **argv)
   g_test_add_func ("/remote-job/refused", test_refused);
   g_test_add_func ("/remote-job/allowed", test_allowed);
   g_test_add_func ("/remote-job/cancelled", test_cancelled);
+  g_test_add_func ("/remote-job/submitted", test_submitted);
   return g_test_run ();
 }
