@@ -6,6 +6,7 @@
 #include "dataset/error.h"
 #include "dataset/phantom-scan.h"
 #include "dataset/random.h"
+#include "tests/common/pins.h"
 #include "open-scan.h"
 
 static void
@@ -487,11 +488,64 @@ test_limits (void)
     }
 }
 
+/* Each fault alone and with all others: what it makes of the frames of either kind. */
+static void
+test_pinned (void)
+{
+  static const struct {
+    const char *name;
+    gsize member;
+    double value;
+  } faults[] = {
+    { "none", G_STRUCT_OFFSET (TdPhantomScan, counts), 20000 },
+    { "photons", G_STRUCT_OFFSET (TdPhantomScan, photons), 900 },
+    { "profile", G_STRUCT_OFFSET (TdPhantomScan, profile), 0.4 },
+    { "wander", G_STRUCT_OFFSET (TdPhantomScan, wander), 0.1 },
+    { "rings", G_STRUCT_OFFSET (TdPhantomScan, rings), 0.05 },
+    { "drift", G_STRUCT_OFFSET (TdPhantomScan, drift), 0.1 },
+    { "flicker", G_STRUCT_OFFSET (TdPhantomScan, flicker), 0.05 },
+    { "zingers", G_STRUCT_OFFSET (TdPhantomScan, zingers), 0.02 },
+    { "hardening", G_STRUCT_OFFSET (TdPhantomScan, hardening), 0.3 },
+    { "attenuation", G_STRUCT_OFFSET (TdPhantomScan, attenuation), 2 },
+    { "fill", G_STRUCT_OFFSET (TdPhantomScan, fill), 0.6 },
+    { "range", G_STRUCT_OFFSET (TdPhantomScan, range_deg), 200 },
+    { "first", G_STRUCT_OFFSET (TdPhantomScan, first_deg), 30 },
+    { "centre", G_STRUCT_OFFSET (TdPhantomScan, centre_px), 14.3 },
+  };
+  static const char *const kinds[] = { "views", "flats", "darks" };
+  TdPhantomScan all;
+
+  small (&all);
+  all.n_dead = 3;
+  for (guint i = 0; i <= G_N_ELEMENTS (faults); i++) {
+    const gboolean last = i == G_N_ELEMENTS (faults);
+    TdPhantomScan spec;
+    g_autoptr (GError) error = NULL;
+
+    small (&spec);
+    if (last)
+      spec = all;
+    else
+      for (TdPhantomScan *at = &spec; at; at = at == &spec ? &all : NULL)
+        G_STRUCT_MEMBER (double, at, faults[i].member) = faults[i].value;
+    g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, &error);
+    g_assert_no_error (error);
+    for (guint kind = 0; kind < 3; kind++) {
+      const guint n[] = { spec.n_views, spec.n_flats, spec.n_darks };
+      g_autofree float *frames = read_all (scan, kind, n[kind]);
+      g_autofree char *name
+          = g_strdup_printf ("%s, %s", last ? "all" : faults[i].name, kinds[kind]);
+      td_test_pin_values (name, frames, (gsize) n[kind] * 33 * 7);
+    }
+  }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/phantom-scan/limits", test_limits);
+  g_test_add_func ("/phantom-scan/pinned", test_pinned);
   g_test_add_func ("/phantom-scan/random", test_random);
   g_test_add_func ("/phantom-scan/counts", test_counts);
   g_test_add_func ("/phantom-scan/beam", test_beam);
