@@ -126,6 +126,32 @@ test_number (void)
   g_object_unref (row);
 }
 
+/* Whoever scrolls past a number does not change it. */
+static void
+test_wheel (void)
+{
+  GtkWidget *row = g_object_new (TD_TYPE_NUMBER_ROW, NULL);
+  GtkWidget *widgets[] = { td_test_find (row, GTK_TYPE_SPIN_BUTTON, NULL, NULL),
+                           gtk_scale_new_with_range (GTK_ORIENTATION_HORIZONTAL, 0, 1, 0.1) };
+
+  g_object_ref_sink (row);
+  td_ignore_scroll (g_object_ref_sink (widgets[1]));
+  for (guint k = 0; k < G_N_ELEMENTS (widgets); k++) {
+    g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (widgets[k]);
+    guint n = 0;
+    for (guint i = 0; i < g_list_model_get_n_items (controllers); i++) {
+      g_autoptr (GtkEventController) one = g_list_model_get_item (controllers, i);
+      if (!GTK_IS_EVENT_CONTROLLER_SCROLL (one))
+        continue;
+      g_assert_cmpint (gtk_event_controller_get_propagation_phase (one), ==, GTK_PHASE_NONE);
+      n++;
+    }
+    g_assert_cmpuint (n, >, 0);
+  }
+  g_object_unref (widgets[1]);
+  g_object_unref (row);
+}
+
 /* ── A row that does not apply ── */
 
 static gboolean
@@ -220,6 +246,7 @@ main (int argc, char **argv)
   td_ui_init ();
   g_test_add_func ("/rows/file", test_file);
   g_test_add_func ("/rows/number", test_number);
+  g_test_add_func ("/rows/wheel", test_wheel);
   g_test_add_func ("/rows/insensitive", test_insensitive);
   g_test_add_func ("/rows/plain", test_plain);
   g_test_add_func ("/rows/wrapped",
