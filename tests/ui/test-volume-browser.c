@@ -18,6 +18,7 @@
 #define NX 70u
 #define NY 50u
 #define N 40u
+#define MOST_TRIES 100
 
 static float *voxels; /* [slice][y][x] */
 static TdVolumeBrowser *browser;
@@ -145,10 +146,15 @@ test_planes (void)
     g_assert_cmpint (gtk_widget_get_visible (td_test_part (browser, "opacity")), ==, kind == 2);
     g_assert_cmpint (gtk_widget_get_visible (td_test_part (browser, "peak")), ==, kind == 2);
     td_test_pin_window (names[look], window);
-    g_autoptr (GBytes) drawn = td_test_picture_at_rest (td_test_part (browser, "space"));
-    g_assert_false (last && g_bytes_equal (drawn, last)); /* what is cast, beside lines */
+    /* What is cast, beside lines, is another picture, which a busy machine draws late. */
+    GBytes *drawn = td_test_picture_at_rest (td_test_part (browser, "space"));
+    for (guint tries = 0; last && g_bytes_equal (drawn, last); tries++) {
+      g_assert_cmpuint (tries, <, MOST_TRIES);
+      g_bytes_unref (drawn);
+      drawn = td_test_picture_at_rest (td_test_part (browser, "space"));
+    }
     g_clear_pointer (&last, g_bytes_unref);
-    last = g_steal_pointer (&drawn);
+    last = drawn;
   }
   go_to (31, 0, N - 1);
   assert_planes ((guint[]) { 31, 0, N - 1 });

@@ -333,11 +333,14 @@ window_pins_is_painted (gpointer painted)
   return *(gboolean *) painted;
 }
 
-/* After a frame everything has its size: nothing else can be drawn. */
+/* After a frame everything has its size: nothing else can be drawn. A part of a window that is
+   still hidden has no clock of its own. */
 static void
 window_pins_frame (GtkWidget *top)
 {
-  GdkFrameClock *clock = gtk_widget_get_frame_clock (top);
+  GdkFrameClock *own = gtk_widget_get_frame_clock (top);
+  GdkFrameClock *clock
+      = own ? own : gtk_widget_get_frame_clock (GTK_WIDGET (gtk_widget_get_root (top)));
   gboolean painted = FALSE;
   const gulong handler
       = g_signal_connect (clock, "after-paint", G_CALLBACK (window_pins_on_painted), &painted);
