@@ -157,6 +157,50 @@ test_chunks (gconstpointer id)
   check (device, &filter, 3, 2 * 65535 + 3, 2 * 65535 + 3);
 }
 
+/* Rows end where their buffers do, and begin at a value; a shifted row stays within its wide one.
+ */
+static void
+test_limits (gconstpointer id)
+{
+  enum { COLUMNS = 6, WIDE = 9, ROWS = 3, BEFORE = 2 };
+  static const struct {
+    guint rows, shift;
+    gint less_rows, less_wide, off_rows, off_wide; /* bytes */
+    gboolean good;
+  } cases[] = {
+    { ROWS, 0, 0, 0, 0, 0, TRUE },      { ROWS, 3, 0, 0, 0, 0, TRUE },
+    { ROWS - 1, 0, 4, 4, 0, 0, TRUE },  { ROWS, 4, 0, 0, 0, 0, FALSE },
+    { ROWS + 1, 0, 0, 0, 0, 0, FALSE }, { ROWS, 0, 1, 0, 0, 0, FALSE },
+    { ROWS, 0, 0, 1, 0, 0, FALSE },     { ROWS - 1, 0, 0, 0, 2, 0, FALSE },
+    { ROWS - 1, 0, 0, 0, 0, 2, FALSE }, { 1, 0, 0, 0, 1000, 0, FALSE },
+    { 1, 0, 0, 0, 0, 1000, FALSE },
+  };
+  const guint bytes[2]
+      = { sizeof (float) * (BEFORE + ROWS * COLUMNS), sizeof (float) * (BEFORE + ROWS * WIDE) };
+  const TdFilter filter = { TD_FILTER_RAM_LAK, 1, 0, TRUE };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdDevice) device = td_device_open (id, &error);
+  g_autoptr (TdQueue) queue = td_queue_new (device, &error);
+  g_autoptr (TdRowFilter) row_filter = td_row_filter_new (device, COLUMNS, WIDE, ROWS, &error);
+
+  g_assert_no_error (error);
+  g_assert_true (td_row_filter_set (row_filter, &filter, &error));
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TdBuffer) rows = td_buffer_new (device, bytes[0] - cases[i].less_rows, &error);
+    g_autoptr (TdBuffer) wide = td_buffer_new (device, bytes[1] - cases[i].less_wide, &error);
+    const TdRowBlend place = { .shift = cases[i].shift };
+    const TdPlace from = { rows, BEFORE * sizeof (float) + cases[i].off_rows };
+    const TdPlace to = { wide, BEFORE * sizeof (float) + cases[i].off_wide };
+
+    g_test_message ("%u", i);
+    g_assert_cmpint (td_row_filter_run (row_filter, queue, from, cases[i].rows, &place, to, &error),
+                     ==, cases[i].good);
+    g_assert_true (!error || g_error_matches (error, TD_ERROR, TD_ERROR_DEVICE_BUG));
+    g_clear_error (&error);
+    g_assert_true (td_queue_finish (queue, &error));
+  }
+}
+
 /* The host's own filter, by the definition: shifted rows, with and without edges that go on. It
    writes its rows and nothing behind them, also where threads share them. */
 static void
@@ -286,7 +330,9 @@ main (int argc, char **argv)
     g_autofree char *path = g_strdup_printf ("/row-filter/%s/truth", entry->id);
     g_autofree char *chunks = g_strdup_printf ("/row-filter/%s/chunks", entry->id);
     g_autofree char *mirrored = g_strdup_printf ("/row-filter/%s/mirrored", entry->id);
+    g_autofree char *limits = g_strdup_printf ("/row-filter/%s/limits", entry->id);
     g_test_add_data_func_full (path, g_strdup (entry->id), test_filter, g_free);
+    g_test_add_data_func_full (limits, g_strdup (entry->id), test_limits, g_free);
     g_test_add_data_func_full (mirrored, g_strdup (entry->id), test_mirrored, g_free);
     g_test_add_data_func_full (chunks, g_strdup (entry->id), test_chunks, g_free);
   }

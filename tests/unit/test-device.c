@@ -182,6 +182,47 @@ test_textures (gconstpointer id)
   td_test_close (device);
 }
 
+static gboolean
+no_buffer (TdBuffer *buffer, GError **error)
+{
+  return td_set_error (error, TD_ERROR_DEVICE_MEMORY, "no buffer");
+}
+
+static gboolean
+no_texture (TdTexture *texture, GError **error)
+{
+  return td_set_error (error, TD_ERROR_DEVICE_MEMORY, "no texture");
+}
+
+static gboolean
+no_queue (TdQueue *queue, gboolean urgent, GError **error)
+{
+  return td_set_error (error, TD_ERROR_DEVICE_MEMORY, "no queue");
+}
+
+/* What a device could not make is not counted, nor are its bytes. */
+static void
+test_not_made (gconstpointer id)
+{
+  TdDevice *device = td_test_open (id);
+  const TdDeviceOps *const sound = device->ops;
+  const guint64 objects = td_test_live_objects (device), bytes = td_test_allocated (device);
+  const TdTextureSpec spec = { .texel = TD_TEXEL_R32F, .width = 4, .height = 4 };
+  TdDeviceOps failing = *sound;
+
+  failing.buffer_new = no_buffer;
+  failing.texture_new = no_texture;
+  failing.queue_new = no_queue;
+  device->ops = &failing;
+  g_assert_null (td_buffer_new (device, 1000, NULL));
+  g_assert_null (td_texture_new (device, &spec, NULL));
+  g_assert_null (td_queue_new (device, NULL));
+  device->ops = sound;
+  g_assert_cmpuint (td_test_live_objects (device), ==, objects);
+  g_assert_cmpuint (td_test_allocated (device), ==, bytes);
+  td_test_close (device);
+}
+
 /* ── Events ── */
 
 static void
@@ -714,10 +755,10 @@ int
 main (int argc, char **argv)
 {
   static const TdDeviceTest tests[] = {
-    { "info", test_info },         { "buffers", test_buffers },   { "limits", test_limits },
-    { "check", test_check },       { "textures", test_textures }, { "queues", test_queues },
-    { "threads", test_threads },   { "accounts", test_accounts }, { "elapsed", test_elapsed },
-    { "launches", test_launches },
+    { "info", test_info },       { "buffers", test_buffers },   { "limits", test_limits },
+    { "check", test_check },     { "textures", test_textures }, { "not-made", test_not_made },
+    { "queues", test_queues },   { "threads", test_threads },   { "accounts", test_accounts },
+    { "elapsed", test_elapsed }, { "launches", test_launches },
   };
 
   g_test_init (&argc, &argv, NULL);

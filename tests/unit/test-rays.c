@@ -35,6 +35,7 @@ static const Setup setups[] = {
   { "voxels of many columns", 61, 23, 9, 8, 35, 1.2, { 0 }, 0.3, 0, 0, FALSE, 0 },
   { "parallel", 33, 19, 33, 33, 19, 0.5, { 0 }, 0.7, 0, 0, TRUE, 0 },
   { "parallel, leaning axis", 33, 19, 33, 33, 19, 0.5, { 0 }, 0.7, 0, 0, TRUE, 0.03 },
+  { "nearly narrow", 33, 71, 17, 16, 35, 0.48, { 0 }, 0.3, 0, 0, FALSE, 0 },
   { "upside down", 9, 150, 6, 5, 130, 0.3, { 0, 0, G_PI }, 0.3, 1.3, 0, FALSE, 0 },
 };
 
@@ -340,6 +341,44 @@ largest_eigenvalue (Fixture *f, guint first, guint n)
   return norm;
 }
 
+/* Rays that pass exactly one voxel beside the volume have no length in it, as the host has it: what
+   was measured along them is no residual. */
+static void
+test_beside (gconstpointer id)
+{
+  enum { COLUMNS = 13, N = 9, ROWS = 3 };
+  const double angles[VIEWS] = { 0 };
+  g_autoptr (GError) error = NULL;
+  Fixture f = { .device = td_test_open (id) };
+
+  td_ray_task_parallel (
+      &f.task, &(TdRayParallel) { angles, VIEWS, COLUMNS, ROWS, (COLUMNS - 1) / 2.0, 0, N, 0.5 });
+  f.cpu_shaped = f.device->info.cpu_shaped;
+  f.rays = td_rays_new (f.device, &f.task, NULL, NULL, &error);
+  g_assert_no_error (error);
+  f.n_voxels = N * N * ROWS;
+  f.n_pixels = VIEWS * ROWS * COLUMNS;
+  g_autofree float *zeros = g_new0 (float, f.n_pixels), *ones = g_new (float, f.n_pixels);
+  for (gsize i = 0; i < f.n_pixels; i++)
+    ones[i] = 1;
+  g_autoptr (TdBuffer) volume = volume_buffer (&f, zeros);
+  g_autoptr (TdBuffer) lines = lines_buffer (&f, ones);
+  g_autoptr (TdBuffer) off = lines_buffer (&f, ones), squares = lines_buffer (&f, ones);
+  g_assert_true (td_rays_compare (f.rays, volume, &(TdRayMeasured) { lines, 0 },
+                                  (TdRayViews) { 0, VIEWS }, &(TdRayMissing) { off, squares },
+                                  &error));
+  g_autofree float *left = lines_read (&f, squares);
+  for (gsize i = 0; i < f.n_pixels; i++) {
+    const guint column = i % COLUMNS;
+    g_assert_cmpfloat (left[i], ==, column >= 2 && column < 2 + N);
+  }
+  g_clear_pointer (&volume, td_buffer_free);
+  g_clear_pointer (&lines, td_buffer_free);
+  g_clear_pointer (&off, td_buffer_free);
+  g_clear_pointer (&squares, td_buffer_free);
+  fixture_clear (&f);
+}
+
 /* A correction by weights that were kept is that which computes them. */
 static void
 check_kept (gconstpointer id, const Setup *setup)
@@ -509,6 +548,35 @@ test_store (void)
   td_cone_task_clear (&task);
 }
 
+/* A parallel beam's pixels as they are defined: columns by the angle about an axis that leans, rows
+   downwards. */
+static void
+test_parallel (void)
+{
+  static const double points[][3]
+      = { { 0, 0, 0 }, { 3, 0, 0 }, { 0, -2, 0 }, { 0, 0, 1.5 }, { 1, 2, -4 } };
+  enum { ROWS = 20 };
+  double angles[VIEWS];
+  TdConeTask task;
+
+  for (guint view = 0; view < VIEWS; view++)
+    angles[view] = 0.3 + view;
+  td_ray_task_parallel (&task, &(TdRayParallel) { angles, VIEWS, 31, ROWS, 14.2, 0.03, 31, 0.4 });
+  for (guint i = 0; i < VIEWS * G_N_ELEMENTS (points); i++) {
+    const double *const at = points[i / VIEWS], angle = angles[i % VIEWS];
+    const double *const m = task.matrices + 12 * (i % VIEWS);
+    const double down = -at[2] / 0.4;
+    const double u = 14.2 + 0.03 * down + (at[0] * cos (angle) + at[1] * sin (angle)) / 0.4;
+    const double expected[3] = { u, (ROWS - 1) / 2.0 + down, 1 };
+
+    for (guint k = 0; k < 3; k++)
+      g_assert_cmpfloat_with_epsilon (m[4 * k] * at[0] + m[4 * k + 1] * at[1] + m[4 * k + 2] * at[2]
+                                          + m[4 * k + 3],
+                                      expected[k], 1e-9);
+  }
+  td_cone_task_clear (&task);
+}
+
 /* Axes that some ray is steepest along, just either side of where the detector's rim adds one. A
    margin takes in rays whose other part is 1 / 1.2 of the steepest one. */
 static void
@@ -670,6 +738,8 @@ main (int argc, char **argv)
   g_test_add_func ("/rays/refused", test_refused);
   g_test_add_func ("/rays/store", test_store);
   g_test_add_func ("/rays/axes", test_axes);
+  g_test_add_func ("/rays/parallel", test_parallel);
+  g_test_add_data_func ("/rays/beside", "host", test_beside);
   g_test_add_func ("/rays/upright", test_upright);
   g_test_add_func ("/rays/most-columns", test_most_columns);
   td_test_each_device ("rays", tests, G_N_ELEMENTS (tests));
