@@ -164,7 +164,8 @@ choose_size (const TdConeTask *task, Rectified *rectified)
 
 /* ── How far from it ── */
 
-/* A row's slope on the rectified detector, which is a straight line there too. */
+/* A row's slope on the rectified detector, which is a straight line there too; @last: any other
+   column than the first. */
 static gboolean
 slope_at (const double from[12], const double to[12], double v, double last, double *slope)
 {
@@ -191,8 +192,7 @@ td_cone_row_slope (const TdConeTask *task)
       return 0;
     rectified_matrix (&stand, &square, matrix);
     for (guint edge = 0; edge < 2; edge++) {
-      if (!slope_at (m, matrix, edge ? task->n_rows - 1.0 : 0, MAX (task->n_columns, 2) - 1.0,
-                     &slope))
+      if (!slope_at (m, matrix, edge ? task->n_rows - 1.0 : 0, task->n_columns, &slope))
         return 0;
       steepest = MAX (steepest, slope);
     }

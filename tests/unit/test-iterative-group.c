@@ -50,6 +50,17 @@ make_speeds_alike (const TdRecipe *recipe)
   }
 }
 
+/* The relative residual that the notes tell of. */
+static double
+residual_of (const TdTestVolume *volume)
+{
+  static const char words[] = "relative residual of ";
+  const char *note = strstr (volume->notes, words);
+
+  g_assert_nonnull (note);
+  return g_ascii_strtod (note + strlen (words), NULL);
+}
+
 static void
 check_same (TdScan *scan, const TdRecipe *recipe, const TdTestVolume *truth, double bound,
             const char *says)
@@ -72,6 +83,7 @@ check_same (TdScan *scan, const TdRecipe *recipe, const TdTestVolume *truth, dou
                   volume.result.device_peak_bytes, facts->device_bytes,
                   volume.result.host_peak_bytes, facts->host_bytes);
   g_assert_cmpfloat (off, <, bound);
+  g_assert_cmpfloat_with_epsilon (residual_of (&volume), residual_of (truth), 2e-4);
   g_assert_cmpuint (volume.result.device_peak_bytes, <=, facts->device_bytes);
   g_assert_cmpuint (volume.result.host_peak_bytes, <=, facts->host_bytes);
   if (recipe->memory_limit_bytes)

@@ -871,6 +871,26 @@ test_absurd_angles (void)
   }
 }
 
+/* Who names a parameter that a step does not have is told of all that it has. */
+static void
+test_told_parameters (void)
+{
+  for (const TdStepKind *const *kind = td_prepare_steps (); *kind; kind++) {
+    g_autofree char *text = g_strconcat ((*kind)->name, ":magic=1", NULL);
+    g_autoptr (GString) names = g_string_new (NULL);
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    td_recipe_init (&recipe);
+    for (guint i = 0; i < (*kind)->n_parameters; i++)
+      g_string_append_printf (names, "%s%s", i > 0 ? ", " : "(", (*kind)->parameters[i].name);
+    g_string_append (names, names->len > 0 ? ")" : "too much: it has no parameters");
+    g_assert_false (td_recipe_set (&recipe, "prepare", text, &error));
+    g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+    g_assert_nonnull (strstr (error->message, names->str));
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -892,6 +912,7 @@ main (int argc, char **argv)
   g_test_add_func ("/recipe/refused-json", test_refused_json);
   g_test_add_func ("/recipe/rows", test_rows);
   g_test_add_func ("/recipe/refused-options", test_refused_options);
+  g_test_add_func ("/recipe/told-parameters", test_told_parameters);
   g_test_add_func ("/recipe/step-order", test_steps_keep_their_order);
   g_test_add_func ("/recipe/sizes", test_sizes);
   g_test_add_func ("/recipe/mask", test_mask);
