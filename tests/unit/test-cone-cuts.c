@@ -93,6 +93,7 @@ test_cuts (gconstpointer id, const Case *c)
         check_cuts (*f, device, &task, precision, projections);
       }
   td_cone_task_clear (&task);
+  g_assert_cmpuint (td_test_live_objects (device), ==, 0);
 }
 
 static void

@@ -808,6 +808,39 @@ test_view_weights (void)
   td_cone_task_clear (&filtered);
 }
 
+/* A filtered view is multiplied by what a column spans on the axis. Along the axis' own ray it is
+   divided by how square to the detector the source's axis makes it, and multiplied by how square it
+   is. */
+static void
+test_gain (void)
+{
+  static const struct {
+    double u, v, tilt;
+  } detectors[] = { { 0, 0, 0 }, { 20, 0, 0 }, { 0, 15, 0 }, { -12, 9, 0 }, { 3, -7, 0.1 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (detectors); i++) {
+    TdGeometry geometry = plain_geometry ();
+    const double angle = 0.4;
+    double m[12], source[3], normal = 0, along = 0, square = 0;
+
+    geometry.detector_offset_u_px = detectors[i].u;
+    geometry.detector_offset_v_px = detectors[i].v;
+    geometry.detector_tilt_rad[0] = detectors[i].tilt;
+    geometry.detector_tilt_rad[1] = -2 * detectors[i].tilt;
+    g_assert_true (td_cone_view_matrix (&geometry, &angle, 0, 48, 40, m));
+    td_cone_source (m, source);
+    const double far = sqrt (pow (source[0], 2) + pow (source[1], 2) + pow (source[2], 2));
+    for (guint k = 0; k < 3; k++) {
+      normal += pow (m[8 + k], 2);
+      along -= m[8 + k] * source[k] / far;
+      square += pow (m[k] - m[3] * m[8 + k], 2);
+    }
+    const double own = along / sqrt (normal), flat = hypot (source[0], source[1]) / far;
+    g_test_message ("%u: %.9g, %.9g", i, own, flat);
+    g_assert_cmpfloat_with_epsilon (td_cone_filter_gain (m), own / flat / sqrt (square), 1e-9);
+  }
+}
+
 /* ── Back-projection against the reference ── */
 
 typedef struct {
@@ -906,6 +939,7 @@ check_task (const TdConeTask *task)
         g_test_message ("%s, %s, precision %d", entry->id, (*f)->name, precision);
         check_family (*f, device, task, precision, projections, truth, bound);
       }
+    g_assert_cmpuint (td_test_live_objects (device), ==, 0);
   }
 }
 
@@ -1096,6 +1130,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cone/roll-limit", test_roll_limit);
   g_test_add_func ("/cone/weights-by-row", test_weights_by_row);
   g_test_add_func ("/cone/view-weights", test_view_weights);
+  g_test_add_func ("/cone/gain", test_gain);
   g_test_add_func ("/cone/turned", test_turned);
   g_test_add_func ("/cone/turned-rounded", test_turned_rounded);
   g_test_add_func ("/cone/refusals", test_refusals);

@@ -126,6 +126,33 @@ check_sizes (const TdFdkPlan *fdk)
   g_assert_cmpuint (fit->download_slices, <=, fit->slab);
 }
 
+/* Each view is in one batch, beside those that lie an equal part of the turn further. */
+static void
+test_batches (void)
+{
+  enum { VIEWS = 24 };
+
+  for (guint sets = 1; sets <= 4; sets *= 2)
+    for (guint each = 1; each <= VIEWS / sets; each++) {
+      TdFdkInput input = { .task = { .n_views = VIEWS } };
+      const TdFdkPlan fdk
+          = { .input = &input, .fit = { .symmetric_views = sets, .batch = each * sets } };
+      guint seen_views[VIEWS] = { 0 };
+
+      for (guint index = 0; index * each < VIEWS / sets; index++) {
+        const TdFdkBatch batch = td_fdk_batch (&fdk, index);
+        for (guint place = 0; place < batch.n; place++) {
+          const guint view = td_fdk_batch_view (&batch, place);
+          g_assert_cmpuint (view, <, VIEWS);
+          g_assert_cmpuint (view % (VIEWS / sets), ==, index * each + place % batch.of_each);
+          seen_views[view]++;
+        }
+      }
+      for (guint view = 0; view < VIEWS; view++)
+        g_assert_cmpuint (seen_views[view], ==, 1);
+    }
+}
+
 /* ── Bytes ── */
 
 static guint64
@@ -625,6 +652,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/fdk-fit/batches", test_batches);
   td_fdk_test_begin ("fdk-fit");
   td_test_add_cases ("/fdk-fit/limits", jobs, sizeof *jobs, G_N_ELEMENTS (jobs), test_limits);
   g_test_add_func ("/fdk-fit/filter-rates", test_filter_rates);
