@@ -808,9 +808,8 @@ test_view_weights (void)
   td_cone_task_clear (&filtered);
 }
 
-/* A filtered view is multiplied by what a column spans on the axis. Along the axis' own ray it is
-   divided by how square to the detector the source's axis makes it, and multiplied by how square it
-   is. */
+/* A filtered view is multiplied by what a column spans on the axis. So it is by how square the ray
+   to the axis is to the detector, less how square it is to the axis. */
 static void
 test_gain (void)
 {

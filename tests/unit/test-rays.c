@@ -341,7 +341,7 @@ largest_eigenvalue (Fixture *f, guint first, guint n)
   return norm;
 }
 
-/* Rays that pass exactly one voxel beside the volume have no length in it, as the host has it: what
+/* Rays that pass exactly one voxel beside the volume have no length in it, as the host has it. What
    was measured along them is no residual. */
 static void
 test_beside (gconstpointer id)
