@@ -29,17 +29,17 @@ send (int from, const char *text)
     MPI_Send (text, (int) strlen (text) + 1, MPI_CHAR, 0, 0, comm);
 }
 
-/* The next message of that kind from rank 0. (transfer full) */
+/* The next message of that kind from a rank. (transfer full) */
 static JsonNode *
-receive (const char *kind)
+receive (int from, const char *kind)
 {
   for (;;) {
     MPI_Status status;
     int length;
-    MPI_Probe (0, 0, comm, &status);
+    MPI_Probe (from, 0, comm, &status);
     MPI_Get_count (&status, MPI_CHAR, &length);
     g_autofree char *text = g_malloc0 ((gsize) length + 1);
-    MPI_Recv (text, length, MPI_CHAR, 0, 0, comm, MPI_STATUS_IGNORE);
+    MPI_Recv (text, length, MPI_CHAR, from, 0, comm, MPI_STATUS_IGNORE);
     g_autoptr (JsonNode) root = td_json_parse (text);
     g_assert_nonnull (root);
     if (strcmp (td_json_string (root, "kind"), kind) == 0)
@@ -177,7 +177,7 @@ be_watched (void)
   if (rank == 2)
     for (guint i = 0; i < 2; i++) {
       send (2, "{\"kind\": \"want\"}");
-      g_autoptr (JsonNode) grant = receive ("grant");
+      g_autoptr (JsonNode) grant = receive (0, "grant");
       g_assert_cmpuint (td_json_count (grant, "first"), ==, i * 40);
       g_assert_cmpuint (td_json_count (grant, "count"), ==, i * 8);
       g_assert_cmpint (td_json_true (grant, "later"), ==, i == 0);
@@ -199,6 +199,32 @@ test_told (void)
   step ();
 }
 
+/* Rank 1 alone has a watch. It stops when rank 0 says so. */
+static void
+test_stopped (void)
+{
+  static const char stop[] = "{\"kind\": \"stop\"}";
+  g_autoptr (TestFolder) folder = test_folder_new ();
+
+  g_setenv ("TOMODESK_SILENCE_S", "3600", TRUE); /* rank 0 says nothing else */
+  MPI_Comm_dup (MPI_COMM_WORLD, &comm);
+  if (rank == 0) {
+    MPI_Send (stop, sizeof stop, MPI_CHAR, 1, 0, comm);
+    g_autoptr (JsonNode) finished = receive (1, "finished");
+  } else if (rank == 1) {
+    const gint64 end = g_get_monotonic_time () + PATIENCE_US;
+    g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+    TdWatch *watch = td_watch_new (comm, folder->path, NULL, cancellable);
+
+    while (!g_cancellable_is_cancelled (cancellable) && g_get_monotonic_time () < end)
+      g_usleep (20000);
+    g_assert_true (g_cancellable_is_cancelled (cancellable));
+    td_watch_finish (watch);
+    td_watch_free (watch);
+  }
+  step ();
+}
+
 int
 main (int argc, char **argv)
 {
@@ -212,6 +238,7 @@ main (int argc, char **argv)
     g_assert_nonnull (freopen ("/dev/null", "w", stdout));
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/watch/told", test_told);
+  g_test_add_func ("/watch/stopped", test_stopped);
   const int status = g_test_run ();
   MPI_Finalize ();
   return status;

@@ -829,6 +829,10 @@ test_slice_first (void)
   g_autoptr (JsonNode) done = work_event (&work, "done");
   g_assert_cmpfloat (td_json_number (done, "predicted/back-project"), >, 0);
   g_assert_cmpfloat (td_json_number (done, "stages/back-project"), >, 0);
+  g_autoptr (JsonNode) start = work_event (&work, "start");
+  const double all_s = td_json_number (done, "time") - td_json_number (start, "time");
+  g_assert_cmpfloat (td_json_number (done, "stages/store"), >, 0);
+  g_assert_cmpfloat (td_json_number (done, "stages/store"), <=, all_s);
   g_autoptr (JsonNode) event = work_event (&work, "slice"), part = work_event (&work, "part");
   g_assert_nonnull (event);
   g_assert_cmpuint (td_json_count (event, "index"), ==, 18);
