@@ -278,6 +278,7 @@ typedef struct {
   GSubprocess *process;
   GBytes *out;
   GError *error;
+  GCancellable *stop; /* cancelled by whoever waits, and where it takes too long */
   gboolean ended, late;
   TdShellProgress progress; /* NULL: standard output is kept */
   gpointer user;
@@ -302,7 +303,7 @@ shell_on_limit (gpointer user)
   Running *running = user;
 
   running->late = TRUE;
-  g_subprocess_force_exit (running->process);
+  g_cancellable_cancel (running->stop);
   return G_SOURCE_REMOVE;
 }
 
@@ -328,26 +329,40 @@ shell_on_progress (GObject *stream, gpointer user)
 }
 
 static void
+shell_on_cancelled (GCancellable *cancellable, gpointer stop)
+{
+  g_cancellable_cancel (stop);
+}
+
+/* What a child has started may keep standard output open after its end: nobody waits for that. */
+static void
 shell_wait (Running *running, GCancellable *cancellable)
 {
   g_autoptr (GMainContext) context = g_main_context_new ();
   g_autoptr (GSource) limit = g_timeout_source_new_seconds (running->limit_s);
   g_autoptr (GSource) output = NULL;
+  g_autoptr (GCancellable) stop = g_cancellable_new ();
+  const gulong linked
+      = cancellable
+            ? g_cancellable_connect (cancellable, G_CALLBACK (shell_on_cancelled), stop, NULL)
+            : 0;
 
+  running->stop = stop;
   g_main_context_push_thread_default (context);
   g_source_set_callback (limit, shell_on_limit, running, NULL);
   g_source_attach (limit, context);
   if (running->progress) {
     output = g_pollable_input_stream_create_source (
-        G_POLLABLE_INPUT_STREAM (g_subprocess_get_stdout_pipe (running->process)), cancellable);
+        G_POLLABLE_INPUT_STREAM (g_subprocess_get_stdout_pipe (running->process)), stop);
     g_source_set_callback (output, G_SOURCE_FUNC (shell_on_progress), running, NULL);
     g_source_attach (output, context);
-    g_subprocess_wait_async (running->process, cancellable, shell_on_end, running);
+    g_subprocess_wait_async (running->process, stop, shell_on_end, running);
   } else {
-    g_subprocess_communicate_async (running->process, NULL, cancellable, shell_on_end, running);
+    g_subprocess_communicate_async (running->process, NULL, stop, shell_on_end, running);
   }
   while (!running->ended)
     g_main_context_iteration (context, TRUE);
+  g_cancellable_disconnect (cancellable, linked);
   g_source_destroy (limit);
   if (output)
     g_source_destroy (output);
@@ -385,12 +400,13 @@ shell_spawn (const TdShell *shell, Running *running, TdShellResult *result,
     shell_wait (running, cancellable);
   result->error = shell_read_back (err);
   close (err);
-  if (running->error) {
+  if (running->late) {
+    g_clear_error (&running->error);
+    shell_set_late (shell, running->limit_s, error);
+  } else if (running->error) {
     if (!g_error_matches (running->error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
       td_prefix_error (&running->error, "%s cannot be run: ", running->words[0]);
     g_propagate_error (error, g_steal_pointer (&running->error));
-  } else if (running->late) {
-    shell_set_late (shell, running->limit_s, error);
   } else {
     result->status = g_subprocess_get_if_exited (running->process)
                          ? g_subprocess_get_exit_status (running->process)

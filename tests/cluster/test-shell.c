@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Scripts here and on hosts, by an ssh that is none. What comes back; and what is said of hosts
    that let nobody in, hang, or go away. */
+#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -31,8 +32,9 @@ static const char rsync[]
     = "#!/bin/sh\n"
       "printf '    1,234   5%%    1.00MB/s\\r    2,345  25%%    1.00MB/s'; sleep 0.05\n"
       "printf '\\r    9,876 100%%    1.00MB/s    0:00:01\\n'\n"
+      "printf '%4000s' ''\n" /* more than is read at once */
       "for word; do [ \"$last\" != -- ] || first=$word; last=$word; done\n"
-      "case $first in */ends) status=0 ;; *) status=23 ;; esac\n"
+      "case $first in */ends) status=0 ;; */hangs) exec sleep 100 ;; *) status=23 ;; esac\n"
       "{ printf '%s|' \"$@\"; echo; echo more; } >&2\n"
       "printf '%s|' \"$@\" > \"$0.words\"\n"
       "exit $status\n";
@@ -242,6 +244,29 @@ test_hangs (void)
   g_assert_error (cancelled, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 }
 
+/* So is a script in a shell of its own, whatever else it has started. */
+static void
+test_alone_hangs (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *fifo = test_folder_file (folder, "fifo");
+  const char *const words[] = { fifo, NULL };
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_auto (TdShellResult) result = { 0 };
+  g_autoptr (GError) late = NULL, cancelled = NULL;
+  TdShell *shell = td_shell_get (NULL, NULL, NULL);
+
+  g_assert_cmpint (mkfifo (fifo, 0600), ==, 0);
+  g_assert_false (td_shell_run (shell, "cat \"$1\"", words, 1, &result, NULL, &late));
+  g_assert_error (late, TD_ERROR, TD_ERROR_IO);
+  g_assert_true (g_str_has_prefix (late->message, "this computer did not answer within 1 s"));
+  GThread *thread = g_thread_new ("cancel", cancel_soon, cancellable);
+  g_assert_false (td_shell_run (shell, "cat \"$1\"", words, 100, &result, cancellable, &cancelled));
+  g_thread_join (thread);
+  g_assert_error (cancelled, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+  close (open (fifo, O_RDWR | O_CLOEXEC)); /* which ends those who read it */
+}
+
 static void
 test_paths (void)
 {
@@ -311,6 +336,22 @@ test_copy (gconstpointer program)
   }
 }
 
+static void
+test_copy_cancelled (void)
+{
+  static const char *const from[] = { "/hangs", NULL };
+  g_autoptr (GArray) fractions = g_array_new (FALSE, FALSE, sizeof (double));
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (GError) error = NULL;
+  const TdShellCopy copy = { FALSE, note_progress, fractions };
+  GThread *thread = g_thread_new ("cancel", cancel_soon, cancellable);
+
+  g_assert_false (
+      td_shell_copy (td_shell_get (NULL, NULL, NULL), from, "/to", &copy, cancellable, &error));
+  g_thread_join (thread);
+  g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -333,7 +374,9 @@ main (int argc, char **argv)
   g_test_add_func ("/shell/no-program", test_no_program);
   g_test_add_func ("/shell/drops", test_drops);
   g_test_add_func ("/shell/hangs", test_hangs);
+  g_test_add_func ("/shell/alone-hangs", test_alone_hangs);
   g_test_add_func ("/shell/paths", test_paths);
   g_test_add_data_func ("/shell/copy", copier, test_copy);
+  g_test_add_func ("/shell/copy-cancelled", test_copy_cancelled);
   return g_test_run ();
 }
