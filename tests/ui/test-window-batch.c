@@ -4,6 +4,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include "cluster/remote-job.h"
 #include "dataset/volume.h"
 #include "ui-test.h"
 #include "ui/batch-dialog.h"
@@ -109,6 +110,46 @@ test_stated (void)
                      settings[i] == some ? "angles 0:180" : "");
     gtk_window_destroy (GTK_WINDOW (dialog));
   }
+}
+
+static gboolean
+batch_has_recipe (gpointer item)
+{
+  TdRecipe recipe;
+
+  return td_job_item_recipe (item, &recipe);
+}
+
+/* Each scan's axis is looked for where that is asked, whatever the window's recipe has. */
+static void
+test_find (void)
+{
+  const TdRecipe before = *td_session_recipe (td_test_session ());
+
+  g_assert_true (td_remote_jobs_pause (TRUE, NULL)); /* none begins */
+  for (guint i = 0; i < 4; i++) {
+    g_autofree char *folder = g_strdup_printf ("%s-%u", outputs, i);
+    TdRecipe recipe = before, asked;
+    recipe.centre_px = 60;
+    recipe.centre_auto = i / 2;
+    td_session_edit (td_test_session (), &recipe, NULL);
+    TdBatchDialog *dialog = open_dialog ();
+    gtk_editable_set_text (td_test_part (dialog, "folder"), folder);
+    gtk_switch_set_active (td_test_part (dialog, "find"), i % 2);
+    td_test_wait (is_sensitive, td_test_part (dialog, "accept"), "the scan to be looked at");
+    td_test_click (td_test_part (dialog, "accept"));
+    TdJobItem *item = last_item ();
+    td_test_wait (batch_has_recipe, item, "the job to have its recipe");
+    g_assert_true (td_job_item_recipe (item, &asked));
+    g_assert_cmpint (asked.centre_auto, ==, i > 0);
+    gtk_window_destroy (td_test_other_window (TD_TYPE_BATCH_WINDOW));
+    td_job_item_cancel (item);
+    td_test_wait (item_has_ended, item, "the job's end");
+    td_job_item_forget (item);
+    td_job_queue_dismiss (td_test_jobs (), item);
+  }
+  g_assert_true (td_remote_jobs_pause (FALSE, NULL));
+  td_session_edit (td_test_session (), &before, NULL);
 }
 
 /* What each scan takes, and which is refused, is said before anything starts. */
@@ -430,6 +471,7 @@ main (int argc, char **argv)
   td_test_open (scans[0]);
   g_test_add_func ("/window-batch/dialog", test_dialog);
   g_test_add_func ("/window-batch/stated", test_stated);
+  g_test_add_func ("/window-batch/find", test_find);
   g_test_add_func ("/window-batch/looked-at", test_looked_at);
   g_test_add_func ("/window-batch/batch", test_batch);
   g_test_add_func ("/window-batch/sorted", test_sorted);

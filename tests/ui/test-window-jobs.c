@@ -353,25 +353,54 @@ iterating_recipe (void)
   return recipe;
 }
 
-/* Threads that look at jobs. */
-static guint
-n_followers (void)
-{
-  g_autoptr (GDir) tasks = g_dir_open ("/proc/self/task", 0, NULL);
-  guint n = 0;
+typedef struct {
+  GHashTable *before; /* threads that looked at jobs */
+  char *task;         /* of the one that came */
+} Follower;
 
-  for (const char *task; tasks && (task = g_dir_read_name (tasks));) {
-    g_autofree char *path = g_build_filename ("/proc/self/task", task, "comm", NULL);
+/* Takes those there are, or finds one that was not. */
+static gboolean
+follower_came (gpointer user)
+{
+  Follower *follower = user;
+  g_autoptr (GDir) tasks = g_dir_open ("/proc/self/task", 0, NULL);
+  const gboolean first = !follower->before;
+
+  if (first)
+    follower->before = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  for (const char *id; (id = g_dir_read_name (tasks)) && !follower->task;) {
+    g_autofree char *task = g_build_filename ("/proc/self/task", id, NULL);
+    g_autofree char *path = g_build_filename (task, "comm", NULL);
     g_autofree char *name = NULL;
-    n += g_file_get_contents (path, &name, NULL, NULL) && g_str_equal (name, "remote job\n");
+    if (!g_file_get_contents (path, &name, NULL, NULL) || !g_str_equal (name, "remote job\n"))
+      continue;
+    if (first)
+      g_hash_table_add (follower->before, g_steal_pointer (&task));
+    else if (!g_hash_table_contains (follower->before, task))
+      follower->task = g_steal_pointer (&task);
   }
-  return n;
+  return follower->task != NULL;
 }
 
 static gboolean
-no_more_follow (gpointer before)
+follower_went (gpointer follower)
 {
-  return n_followers () <= GPOINTER_TO_UINT (before);
+  return !g_file_test (((Follower *) follower)->task, G_FILE_TEST_EXISTS);
+}
+
+/* Who is let go of looks at the job no more. */
+static void
+assert_follower_goes (TdJobItem *item)
+{
+  Follower follower = { NULL };
+
+  follower_came (&follower);
+  TdRemoteFollower *left = td_remote_follower_new (td_job_item_remote (item), TD_REMOTE_WATCH);
+  td_test_wait (follower_came, &follower, "its thread to begin");
+  td_remote_follower_free (left);
+  td_test_wait (follower_went, &follower, "its thread to end");
+  g_hash_table_unref (follower.before);
+  g_free (follower.task);
 }
 
 /* Nothing of the run before is told of the next one: neither passes nor slices nor notes. */
@@ -395,11 +424,7 @@ test_again_anew (void)
   g_assert_cmpuint (facts->nx, ==, 0);
   g_assert_cmpuint (g_strv_length (facts->notes), ==, 0);
   g_assert_cmpfloat (facts->fraction, ==, 0);
-  /* Who is let go of looks no more. */
-  const guint before = n_followers ();
-  td_remote_follower_free (
-      td_remote_follower_new (td_job_item_remote (item_titled ("anew.tif")), TD_REMOTE_WATCH));
-  td_test_wait (no_more_follow, GUINT_TO_POINTER (before), "the thread to end");
+  assert_follower_goes (item_titled ("anew.tif"));
   td_job_item_cancel (item_titled ("anew.tif"));
   assert_fails ("anew.tif", "Cancelled");
   td_test_pin_window ("jobs-cancelled", job_row ("anew.tif"));
