@@ -538,11 +538,10 @@ td_angles_for_views (const char *spec, const char *scan_path, const char *const 
   else if (!angles && (n_views == 1 || entries->len == n[1]))
     td_scan_refuse_views (error, spec, entries->len, N_ ("angles"), scan_path, n);
   else if (!angles)
-    td_set_error (
-        error, TD_ERROR_ANGLES,
-        "“%s” holds %u angles, but “%s” has %u projections, and no rule tells which belong "
-        "together; give a file with %u angles, or the first and the last, such as 0:180 "
-        "({angles:FILE|FIRST:LAST})",
-        spec, entries->len, scan_path, n_views, n_views);
+    td_set_error (error, TD_ERROR_ANGLES,
+                  "“%s” holds %u angles, but “%s” has %u [projection|projections], and no rule "
+                  "tells which belong together; give a file with %u angles, or the first and the "
+                  "last, such as 0:180 ({angles:FILE|FIRST:LAST})",
+                  spec, entries->len, scan_path, n_views, n_views);
   return angles;
 }

@@ -241,12 +241,31 @@ td_naming_options (const char *field, const char *value, const char *argument)
 
 static void add_text (GString *out, const TdMessage *message, TdNaming naming);
 
+/* Adds the form of "[slice|slices]" that the language has for that number; where it ends. NULL: it
+   is only a bracket. */
+static const char *
+add_form (GString *out, const char *at, const char *end, const char *number)
+{
+  const char *close = memchr (at, ']', (gsize) (end - at));
+
+  if (!number || !close || !memchr (at, '|', (gsize) (close - at)))
+    return NULL;
+  g_autofree char *inside = g_strndup (at + 1, (gsize) (close - at - 1));
+  g_auto (GStrv) forms = g_strsplit (inside, "|", -1);
+  /* A catalogue's rule says which: its words for these two end with the place of the form. */
+  const char *form = g_dngettext (GETTEXT_PACKAGE, "form 0", "form 1", strtoul (number, NULL, 10));
+  const guint place = (guint) g_ascii_digit_value (form[strlen (form) - 1]);
+  g_string_append (out, forms[MIN (place, g_strv_length (forms) - 1)]);
+  return close + 1;
+}
+
 /* Adds @n bytes of a template. Conversions without a number take the next value. */
 static void
 add_values (GString *out, const TdMessage *message, const char *text, gsize n, guint *next,
             TdNaming naming)
 {
   const guint n_values = g_strv_length (message->values);
+  const char *number = NULL, *after;
 
   for (const char *at = text, *end = text + n; at < end;) {
     const gsize length = *at == '%' && !message->plain ? conversion_length (at) : 0;
@@ -259,8 +278,10 @@ add_values (GString *out, const TdMessage *message, const char *text, gsize n, g
       if (inner)
         add_text (out, inner, naming);
       else
-        g_string_append (out, index < n_values ? message->values[index] : "");
+        g_string_append (out, number = index < n_values ? message->values[index] : "");
       at += length;
+    } else if (*at == '[' && (after = add_form (out, at, end, number))) {
+      at = after;
     } else {
       g_string_append_c (out, *at);
       at += *at == '%' && !message->plain ? 2 : 1;

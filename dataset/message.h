@@ -10,7 +10,7 @@
  * can change in braces. "{centre}" is a field, "{method=fbp}" a field with a value to take, and
  * "{rows:A:B}" a field with what its option is given. "{%s}" is the field that a value names. A
  * front end renders the message: options on the command line ("--method fbp"), labels in the
- * window.
+ * window. "%u [slice|slices]" has the form for the number before it.
  *
  * Messages are immutable. Any thread.
  */

@@ -359,7 +359,8 @@ scan_ctsimu_open_frames (const char *path, const char *pattern, guint number,
     g_autofree char *last = scan_ctsimu_frame_path (folder, pattern, first + number - 1);
     if (number > TD_SCAN_MAX_FRAMES || !g_file_test (last, G_FILE_TEST_EXISTS))
       return td_set_error_null (error, TD_ERROR_NOT_FOUND,
-                                "“%s” states %u frames, but “%s” is missing", path, number, last);
+                                "“%s” states %u [frame|frames], but “%s” is missing", path, number,
+                                last);
   }
   for (guint i = 0; i < (numbered ? number : 1); i++)
     g_ptr_array_add (paths, scan_ctsimu_frame_path (folder, pattern, first + i));
@@ -367,8 +368,9 @@ scan_ctsimu_open_frames (const char *path, const char *pattern, guint number,
   g_autoptr (TdRawFrames) frames
       = td_raw_frames_new ((const char *const *) paths->pdata, layout, error);
   if (frames && td_raw_frames_count (frames) != number)
-    return td_set_error_null (error, TD_ERROR_BAD_FILE, "“%s” states %u frames, but “%s” holds %u",
-                              path, number, (char *) paths->pdata[0], td_raw_frames_count (frames));
+    return td_set_error_null (error, TD_ERROR_BAD_FILE,
+                              "“%s” states %u [frame|frames], but “%s” holds %u", path, number,
+                              (char *) paths->pdata[0], td_raw_frames_count (frames));
   return g_steal_pointer (&frames);
 }
 

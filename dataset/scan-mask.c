@@ -22,11 +22,11 @@ open_mask (const TdScan *scan, const char *path, GError **error)
   const TdVolumeFacts *mask = td_volume_facts (image);
   if (mask->nx == facts->n_columns && mask->ny == facts->n_rows && mask->n_slices == 1)
     return g_steal_pointer (&image);
-  return td_set_error_null (
-      error, TD_ERROR_BAD_FILE,
-      "The mask of bad pixels “%s” has %u image(s) of %u × %u pixels, but the detector has "
-      "%u × %u: give the mask that belongs to this scan",
-      path, mask->n_slices, mask->nx, mask->ny, facts->n_columns, facts->n_rows);
+  return td_set_error_null (error, TD_ERROR_BAD_FILE,
+                            "The mask of bad pixels “%s” has %u [image|images] of %u × %u pixels, "
+                            "but the detector has %u × %u: give the mask that belongs to this scan",
+                            path, mask->n_slices, mask->nx, mask->ny, facts->n_columns,
+                            facts->n_rows);
 }
 
 gboolean

@@ -549,15 +549,17 @@ sort_frames (TdScan *scan, TdH5Source *source, hid_t file, const NexusPlace *pla
       source->indices[TD_FRAME_PROJECTION][count[TD_FRAME_PROJECTION] + (*n_alignment)++] = i;
   if (*n_alignment)
     td_scan_note (scan,
-                  "%u frames were taken for alignment: they are not among the views, but help to "
-                  "find the axis.",
+                  "%u [frame was taken for alignment: it is|frames were taken for alignment: they "
+                  "are] not among the views, but [helps|help] to find the axis.",
                   *n_alignment);
   if (n_left)
     td_scan_note (scan, "%u flats and darks are missing and are left out: %p.", n_left,
                   td_message_unpack (absent->why));
   if (n_unaligned)
-    td_scan_note (scan, "%u frames for alignment are missing and are left out: %p.", n_unaligned,
-                  td_message_unpack (absent->why));
+    td_scan_note (scan,
+                  "%u [frame for alignment is missing and is|frames for alignment are missing and "
+                  "are] left out: %p.",
+                  n_unaligned, td_message_unpack (absent->why));
   n -= n_left + n_unaligned;
   if (count[0] + count[1] + count[2] + *n_alignment < n)
     td_scan_note (scan, "%u of %u frames are marked as invalid and are left out.",

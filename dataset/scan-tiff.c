@@ -233,11 +233,10 @@ take_series_of (TdTiffSet *set, const char *path, GError **error)
       add_path (set->projections, folder, names[i]);
   }
   if (names && set->projections->len > 1 && is_whole (set, path)) {
-    td_messages_note (
-        &set->notes,
-        "%s is a scan by itself and was taken alone; %u more files are named %s: open their "
-        "folder for all of them.",
-        name, set->projections->len - 1, pattern);
+    td_messages_note (&set->notes,
+                      "%s is a scan by itself and was taken alone; %u [more file is|more files "
+                      "are] named %s: open their folder for all of them.",
+                      name, set->projections->len - 1, pattern);
     g_ptr_array_set_size (set->projections, 0);
     g_ptr_array_add (set->projections, g_strdup (path));
   }

@@ -273,8 +273,8 @@ td_scan_take_values (TdScan *scan, TdScanValues stated, GCancellable *cancellabl
     if (facts->n_flats == 0 && stated == TD_SCAN_VALUES_FOUND && !scan->values_stated
         && td_sample_kind (facts->sample_type) == TD_SAMPLE_FLOAT)
       td_scan_note (scan,
-                    "There are no flats; %u columns are too few to tell: the values are taken "
-                    "as transmissions ({values} states it otherwise).",
+                    "There are no flats; %u [column is|columns are] too few to tell: the values "
+                    "are taken as transmissions ({values} states it otherwise).",
                     facts->n_columns);
     return TRUE;
   }

@@ -847,7 +847,7 @@ td_tiff_read_rows (TdTiff *tiff, const TdTiffRows *rows, GError **error)
 {
   if (rows->row0 > tiff->layout.height || rows->n_rows > tiff->layout.height - rows->row0)
     return tiff_fail (tiff, error, TD_ERROR_INVALID,
-                      N_ ("has %u rows; rows %u to %u were asked for"), tiff->layout.height,
+                      N_ ("has %u [row|rows]; rows %u to %u were asked for"), tiff->layout.height,
                       rows->row0, rows->row0 + rows->n_rows);
   if (rows->n_rows == 0)
     return TRUE;

@@ -402,11 +402,12 @@ td_volume_read_part (TdVolume *volume, const TdFrameRange *part, float *out,
 
   if (part->first > facts->n_slices || part->count > facts->n_slices - part->first)
     return td_set_error (error, TD_ERROR_INVALID,
-                         "“%s” has %u slices; slices %u to %u were asked for", facts->path,
+                         "“%s” has %u [slice|slices]; slices %u to %u were asked for", facts->path,
                          facts->n_slices, part->first, part->first + part->count);
   if (part->row0 > facts->ny || part->n_rows > facts->ny - part->row0)
-    return td_set_error (error, TD_ERROR_INVALID, "“%s” has %u rows; rows %u to %u were asked for",
-                         facts->path, facts->ny, part->row0, part->row0 + part->n_rows);
+    return td_set_error (error, TD_ERROR_INVALID,
+                         "“%s” has %u [row|rows]; rows %u to %u were asked for", facts->path,
+                         facts->ny, part->row0, part->row0 + part->n_rows);
   if (part->count == 0 || part->n_rows == 0)
     return TRUE;
   if (!(volume->tiff   ? td_tiff_frames_read (volume->tiff, part, &target, cancellable, error)

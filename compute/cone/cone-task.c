@@ -60,10 +60,10 @@ check_geometry (const TdGeometry *geometry, const double *angles_rad, guint n_vi
     return td_set_error (error, TD_ERROR_BAD_FILE,
                          "Filtered projections need a projection matrix for every view.");
   if (geometry->view_matrices && geometry->n_view_matrices != n_views)
-    return td_set_error (
-        error, TD_ERROR_BAD_FILE,
-        "The geometry describes %u views, but the scan has %u; give the geometry of this scan.",
-        geometry->n_view_matrices, n_views);
+    return td_set_error (error, TD_ERROR_BAD_FILE,
+                         "The geometry describes %u [view|views], but the scan has %u; give the "
+                         "geometry of this scan.",
+                         geometry->n_view_matrices, n_views);
   if (!geometry->view_matrices
       && (!(geometry->source_axis_mm > 0)
           || !(geometry->source_detector_mm > geometry->source_axis_mm)

@@ -72,7 +72,7 @@ cone_note_height (TdPlan *plan, const TdScanFacts *facts)
   if (n != n_rows)
     td_plan_note (plan,
                   "Rows are %.3g times as high as columns are wide: voxels are cubes as wide as a "
-                  "column, and %u slices cover what %u rows see.",
+                  "column, and %u [slice covers|slices cover] what %u [row sees|rows see].",
                   portrait ? 1 / aspect : aspect, n, n_rows);
 }
 
@@ -92,12 +92,13 @@ cone_note_raised (TdPlan *plan, const TdConeTask *task, guint n_slices)
                   "slice: matrices may come with a volume of their own.",
                   MIN (slices, n_slices), n_slices);
   else
-    td_plan_note (plan,
-                  mm > 0 ? N_ ("The detector's middle row sees the axis %.4g mm above the plane of "
-                               "the source: the volume's slices lie about that, %u slices higher.")
-                         : N_ ("The detector's middle row sees the axis %.4g mm below the plane of "
-                               "the source: the volume's slices lie about that, %u slices lower."),
-                  fabs (task->middle_mm), slices);
+    td_plan_note (
+        plan,
+        mm > 0 ? N_ ("The detector's middle row sees the axis %.4g mm above the plane of the "
+                     "source: the volume's slices lie about that, %u [slice|slices] higher.")
+               : N_ ("The detector's middle row sees the axis %.4g mm below the plane of the "
+                     "source: the volume's slices lie about that, %u [slice|slices] lower."),
+        fabs (task->middle_mm), slices);
 }
 
 void

@@ -340,8 +340,8 @@ resolve_views (TdPlan *plan, GError **error)
   if (facts->n_views % views->parts != 0 || views->count % views->parts != 0
       || (guint64) views->first + views->count / views->parts > facts->n_views / views->parts)
     return td_set_error (error, TD_ERROR_INVALID,
-                         "Views %u to %u are not in the scan, which has %u views", views->first,
-                         views->first + views->count - 1, facts->n_views);
+                         "Views %u to %u are not in the scan, which has %u [view|views]",
+                         views->first, views->first + views->count - 1, facts->n_views);
   if (views->count == facts->n_views && !plan->gathered)
     return TRUE;
   if (!plan->method->sums_views)

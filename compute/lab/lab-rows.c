@@ -386,9 +386,10 @@ td_lab_rows_half (TdLabRows *rows, TdEngine *engine, const TdPlan *whole, guint 
   TdRecipe half;
 
   if (rows->n_views < LEAST_VIEWS)
-    return td_set_error_null (error, TD_ERROR_UNSUPPORTED,
-                              "%u views are too few to be halved: noise is measured from four on",
-                              rows->n_views);
+    return td_set_error_null (
+        error, TD_ERROR_UNSUPPORTED,
+        "%u [view is|views are] too few to be halved: noise is measured from four on",
+        rows->n_views);
   if (rows->cone)
     return lab_rows_half_cone (rows, engine, whole, parity, cancellable, error);
   lab_rows_half_recipe (rows, &whole->recipe, &half);

@@ -100,8 +100,8 @@ load_list (const TdStep *step, TdSlab *slab, Held *held, GError **error)
   if (alone >= 0)
     return td_set_error (
         error, TD_ERROR_BAD_FILE,
-        "column %u of row %u is bad, and so are all of its row and %u rows above and below: look "
-        "further ({prepare=bad-pixels:reach=%u}), or leave such rows out ({crop})",
+        "column %u of row %u is bad, and so are all of its row and %u [row|rows] above and below: "
+        "look further ({prepare=bad-pixels:reach=%u}), or leave such rows out ({crop})",
         (guint) (alone % slab->n_columns), (guint) (alone / slab->n_columns),
         (guint) step->values[REACH], TD_BAD_PIXELS_MAX_REACH);
   g_clear_pointer (&held->list, g_array_unref);

@@ -160,7 +160,7 @@ test_once (gconstpointer data)
   g_autoptr (TdScan) scan = make_scan (c, &counter);
   run (c, scan, counter, 0, TRUE, &whole);
   /* As little as will do. */
-  for (set (c, limit, &recipe); !says (scan, &recipe, " slabs of ");
+  for (set (c, limit, &recipe); !says (scan, &recipe, "back-projected, of up to ");
        set (c, limit += 64 << 10, &recipe))
     g_assert_cmpuint (limit, <, 64 << 20);
   g_assert_cmpint (says (scan, &recipe, "each is read once"), ==, c->portrait);

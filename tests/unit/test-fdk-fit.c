@@ -291,9 +291,10 @@ check_notes (const TdPlan *plan)
   const TdFdkFit *fit = &fdk->fit;
   const guint last = fdk->input->row0 + fdk->input->n_rows - 1;
   g_autofree char *notes = td_messages_join (plan->facts.notes, "\n", NULL);
-  g_autofree char *slabs
-      = g_strdup_printf ("%u slabs of up to %u slices are back-projected from batches of %u views",
-                         fdk->cut.n_slabs, fit->slab, fit->batch);
+  g_autofree char *slabs = g_strdup_printf (
+      "%u %s back-projected, of up to %u %s, from batches of %u %s", fdk->cut.n_slabs,
+      fdk->cut.n_slabs == 1 ? "slab is" : "slabs are", fit->slab,
+      fit->slab == 1 ? "slice" : "slices", fit->batch, fit->batch == 1 ? "view" : "views");
   g_autofree char *rows = g_strdup_printf ("Detector rows %u to %u are", fdk->input->row0, last);
   g_autofree char *kept
       = g_strdup_printf ("%u at a time; it keeps up to %u of them", fit->filter_rows,

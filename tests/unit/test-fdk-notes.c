@@ -71,14 +71,14 @@ typedef struct {
 } Case;
 
 #define OFF "columns off the detector's middle"
-#define LEAN "too little for resampling"
+#define LEAN "too little to matter"
 #define TILTED "The detector is tilted"
 #define HALF "Half storage keeps"
 #define RUN "\"half-run\", which was asked for, is done as \"half\""
 
 static const Case cases[] = {
   { 0, 0, 1, NULL, "Detector rows 0 to 47 are filtered by the CPU into host memory.", OFF },
-  { 0, 0, 1, NULL, " slices are back-projected from batches of ", LEAN },
+  { 0, 0, 1, NULL, " slices, from batches of ", LEAN },
   { 1.01, 0, 1, NULL,
     "The axis is 1.0 columns off the detector's middle: values are right within "
     "8.264 mm",
@@ -92,7 +92,7 @@ static const Case cases[] = {
   /* Over its height it moves the axis by a thousandth of a column. */
   { 0, 0.0013, 1, NULL, TILTED, LEAN },
   { 0, 0.0011, 1, NULL, "Detector rows", TILTED },
-  { 0, 3, 1, NULL, "The detector is tilted (its rows lean by up to 3 degrees", LEAN },
+  { 0, 3, 1, NULL, "The detector is tilted: its rows are up to 3° off the plane", LEAN },
   { 0, 0, 1, NULL, "Detector rows", HALF },
   { 0, 0, 1, "precision=half", "Half storage keeps filtered values times 2^5,", RUN },
   { 0, 0, 31.9, "precision=half", "times 2^1,", NULL },

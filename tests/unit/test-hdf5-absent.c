@@ -499,7 +499,7 @@ test_nxtomo (void)
       "missing" },
     { "xxxxxxxxxx.xx", TRUE, 7, 2, 1, 1, 0, ".......", "1 of 12 frames are marked as invalid",
       NULL },
-    { "xxxxxxx.xxxx.", TRUE, 7, 2, 1, 1, 0, "...x...", "1 frames for alignment are missing", NULL },
+    { "xxxxxxx.xxxx.", TRUE, 7, 2, 1, 1, 0, "...x...", "1 frame for alignment is missing", NULL },
   };
   g_autoptr (TestFolder) folder = test_folder_new ();
 

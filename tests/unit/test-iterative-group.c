@@ -473,7 +473,8 @@ test_host_fails (void)
     td_test_reconstruct_well (engine, scan, &recipe, &truth);
     g_assert_cmpfloat (td_test_difference (&volume, &truth), <, 1e-4);
     check_counted (&volume, &truth);
-    g_autofree char *left = g_strdup_printf ("%u passes left a relative", kept);
+    g_autofree char *left
+        = g_strdup_printf ("%u pass%s left a relative", kept, kept == 1 ? "" : "es");
     g_assert_cmpfloat (
         fabs (said_residual (volume.notes, left) / said_residual (truth.notes, left) - 1), <, 1e-3);
     td_test_volume_clear (&truth);

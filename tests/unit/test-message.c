@@ -35,6 +35,26 @@ test_words (void)
   g_assert_cmpstr (td_message_values (message)[2], ==, "fbp");
 }
 
+/* A word has the form for the number before it. Other brackets stay. */
+static void
+test_forms (void)
+{
+  static const struct {
+    guint n;
+    const char *text;
+  } cases[] = { { 0, "[a|b] 0 [1] slices of [c|d] are left out" },
+                { 1, "[a|b] 1 [1] slice of [c|d] is left out" },
+                { 21, "[a|b] 21 [1] slices of [c|d] are left out" } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TdMessage) message
+        = td_message_new ("[a|b] %u [1] [slice|slices] of %p [is|are|were] left out", cases[i].n,
+                          td_message_new_plain ("[c|d]"));
+    g_autofree char *text = td_message_text (message, NULL);
+    g_assert_cmpstr (text, ==, cases[i].text);
+  }
+}
+
 static void
 test_inner (void)
 {
@@ -206,6 +226,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/message/words", test_words);
+  g_test_add_func ("/message/forms", test_forms);
   g_test_add_func ("/message/inner", test_inner);
   g_test_add_func ("/message/named-by-value", test_named_by_value);
   g_test_add_func ("/message/packed", test_packed);

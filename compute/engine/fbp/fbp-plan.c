@@ -481,7 +481,8 @@ choose_slab (TdPlan *plan, TdFbp *fbp, GError **error)
     }
     if (!reason) {
       if (slab < usual)
-        td_plan_note (plan, "Slabs of %u slices instead of %u, to fit into memory.", slab, usual);
+        td_plan_note (plan, "Slabs of %u [slice|slices] instead of %u, to fit into memory.", slab,
+                      usual);
       return TRUE;
     }
   }

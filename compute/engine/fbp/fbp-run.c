@@ -583,7 +583,7 @@ fbp_worker_recover (Worker *worker, const GError *error)
   else if (reaction == TD_REACTION_ANOTHER_KERNEL)
     again = fbp_worker_another_family (worker);
   if (again)
-    td_job_note (worker->run->job, "%s: %p; going on with %u slices at a time, kernel %s.",
+    td_job_note (worker->run->job, "%s: %p; going on with %u [slice|slices] at a time, kernel %s.",
                  td_device_info (worker->device)->id, td_error_message (error),
                  MIN (worker->max_slices, worker->batch), worker->family->name);
   return again;
@@ -670,7 +670,7 @@ fbp_run_fit_slots (Run *run, GError **error)
     run->slot_bytes = 0;
     td_engine_drop_idle (run->plan->engine);
     run->slab_slices = (run->slab_slices + 1) / 2;
-    td_job_note (run->job, "Memory was short: slabs of %u slices.", run->slab_slices);
+    td_job_note (run->job, "Memory was short: slabs of %u [slice|slices].", run->slab_slices);
   }
 }
 

@@ -348,8 +348,8 @@ filter_on (TdFdkRun *run, TdDevice *device, guint *row, GError **error)
     }
     td_engine_drop_idle (run->plan->engine);
     step = (step + 1) / 2;
-    td_job_note (run->job, "%s: %p; filtering %u rows at a time.", td_device_info (device)->id,
-                 td_error_message (reason), step);
+    td_job_note (run->job, "%s: %p; filtering %u [row|rows] at a time.",
+                 td_device_info (device)->id, td_error_message (reason), step);
     g_clear_error (&reason);
   }
   return TRUE;

@@ -387,17 +387,16 @@ note_slope (TdPlan *plan, const TdFdkPlan *fdk)
   const double slope_deg = fdk->input->row_slope_rad * 180 / G_PI;
 
   if (fdk->input->task.tilted.n_rows > 0)
-    td_plan_note (
-        plan,
-        "The detector is tilted (its rows lean by up to %.2g degrees against the plane of the "
-        "orbit): projections are resampled to a level one of %u columns and %u rows, and "
-        "filtered along its rows.",
-        slope_deg, fdk->input->task.n_measured, fdk->input->task.n_rows);
+    td_plan_note (plan,
+                  "The detector is tilted: its rows are up to %.2g° off the plane in which the "
+                  "source turns. Projections are resampled to those of a level detector of %u "
+                  "columns and %u rows, and filtered along its rows.",
+                  slope_deg, fdk->input->task.n_measured, fdk->input->task.n_rows);
   else if (slope_deg > WORTH_TELLING_DEG)
     td_plan_note (
         plan,
-        "The detector's rows lean by up to %.2g degrees against the plane of the orbit, too "
-        "little for resampling to be worth while.",
+        "The detector's rows are up to %.2g° off the plane in which the source turns. That is too "
+        "little to matter: projections are not resampled, and nothing needs to be done.",
         slope_deg);
 }
 
@@ -490,7 +489,9 @@ fdk_plan_describe (TdPlan *plan, const TdFdkPlan *fdk)
         td_message_new_plain (fdk->scheme.filter_on_device ? N_ ("a device") : N_ ("the CPU")),
         td_message_new_plain (fdk->fit.on_disk ? N_ ("a temporary file, because memory is short")
                                                : N_ ("host memory")));
-  td_plan_note (plan, "%u slabs of up to %u slices are back-projected from batches of %u views.",
+  td_plan_note (plan,
+                "%u [slab is|slabs are] back-projected, of up to %u [slice|slices], from batches "
+                "of %u [view|views].",
                 fdk->cut.n_slabs, fdk->fit.slab, fdk->fit.batch);
   note_half (plan, fdk);
   if (facts->filtered)

@@ -338,7 +338,7 @@ make_downloads (TdFdkRun *run, GError **error)
     }
     td_engine_drop_idle (run->plan->engine);
     slices = (slices + 1) / 2;
-    td_job_note (run->job, "Memory was short: %u slices are fetched at a time.", slices);
+    td_job_note (run->job, "Memory was short: %u [slice is|slices are] fetched at a time.", slices);
   }
   for (guint i = 0; i < run->downloads->n; i++)
     g_queue_push_tail (&run->free_downloads, run->downloads->memory[i]);
@@ -660,8 +660,8 @@ fdk_run_relieve (TdFdkRun *run, const TdFdkDevice *device)
   run->now.scheme = scheme;
   run->now.fit = fit;
   td_job_note (run->job,
-               "%s: %p; going on with slabs of %u slices, batches of %u views and the kernel "
-               "\"%s\".",
+               "%s: %p; going on with slabs of %u [slice|slices], batches of %u [view|views] and "
+               "the kernel \"%s\".",
                td_device_info (device->device)->id, td_error_message (device->error), fit.slab,
                fit.batch, scheme.families[device->index]->name);
   if (reaction == TD_REACTION_ANOTHER_KERNEL)

@@ -146,8 +146,9 @@ set_solver (TdPlan *plan, TdIterativePlan *self, GError **error)
                                                                    : TD_SOLVER_CGLS;
 
   if (recipe->subsets > n_views)
-    return td_set_error (error, TD_ERROR_INVALID, "%u views do not make %u subsets ({subsets})",
-                         n_views, recipe->subsets);
+    return td_set_error (error, TD_ERROR_INVALID,
+                         "%u [view does|views do] not make %u subsets ({subsets})", n_views,
+                         recipe->subsets);
   if (recipe->subsets == 0 || kind == TD_SOLVER_CGLS)
     recipe->subsets = td_solver_usual_subsets (kind, n_views);
   self->settings = (TdSolverSettings) {
@@ -681,7 +682,7 @@ describe_cut (TdPlan *plan, const TdIterativePlan *self)
     g_string_append_printf (shares, "%s%u (%s)", i ? ", " : "", cut->members[i].n,
                             td_device_info (cut->members[i].device)->id);
   td_plan_note (
-      plan, "The projections, %s, stay %p and go to %p, up to %u views at a time.", all,
+      plan, "The projections, %s, stay %p and go to %p, up to %u [view|views] at a time.", all,
       td_message_new_plain (cut->in_file ? N_ ("with the host") : N_ ("in the host's memory")),
       td_message_new_plain (cut->n > 1 ? N_ ("the devices that share the volume")
                                        : N_ ("the device, which has no room for all")),
@@ -744,8 +745,9 @@ iterative_plan_describe (TdPlan *plan, const TdIterativePlan *self)
                    * settings->iterations * (self->slabs ? self->n_rows : self->task.nz);
   td_plan_take_rate (plan, key, td_iterative_pass_updates (plan));
   td_plan_note (plan,
-                settings->kind == TD_SOLVER_CGLS ? N_ ("%u passes over all %u views.")
-                                                 : N_ ("%u passes over %u views in %u subsets."),
+                settings->kind == TD_SOLVER_CGLS
+                    ? N_ ("%u [pass|passes] over all %u views.")
+                    : N_ ("%u [pass|passes] over %u [view|views] in %u [subset|subsets]."),
                 settings->iterations, self->task.n_views, settings->subsets);
   const char *undivided = plan->method->undivided (td_scan_facts (plan->scan), &plan->recipe);
   if (self->n_slabs > 1 && undivided)

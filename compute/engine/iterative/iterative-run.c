@@ -445,11 +445,11 @@ go_on (Run *run, const GError *reason)
   if ((run->cut.batch_views == 0 && run->cut.members[0].device != run->device)
       || run->cut.in_file != in_file)
     iterative_forget (run);
-  td_job_note (
-      run->job,
-      "%s failed after %u passes: %p. %s went on without it, from what %u passes had come to.", id,
-      run->passes, td_error_message (reason), td_device_info (run->cut.members[0].device)->id,
-      run->kept_passes);
+  td_job_note (run->job,
+               "%s failed after %u [pass|passes]: %p. %s went on without it, from what %u "
+               "[pass|passes] had come to.",
+               id, run->passes, td_error_message (reason),
+               td_device_info (run->cut.members[0].device)->id, run->kept_passes);
   return TRUE;
 }
 
@@ -504,7 +504,7 @@ iterative_report (Run *run)
     [TD_SOLVER_SETTLED] = N_ (", which no longer changes ({tolerance})"),
     [TD_SOLVER_ASKED] = N_ (", and were ended there as asked"),
   };
-  td_job_note (run->job, "%u passes left a relative residual of %.4f%p.", run->passes,
+  td_job_note (run->job, "%u [pass|passes] left a relative residual of %.4f%p.", run->passes,
                run->residual, td_message_new_plain (ends[run->end]));
   if (td_job_is_warm (run->job) && run->seconds > LEAST_S && run->passes == settings->iterations
       && run->cut.n == 1)
