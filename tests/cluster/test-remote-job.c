@@ -358,6 +358,29 @@ test_events (void)
   kill (process, SIGKILL);
 }
 
+/* A batch tells its scans before anybody has looked. */
+static void
+test_new_batch (void)
+{
+  char *scans[] = { (char *) "/a/one.nxs", (char *) "/b/two", NULL };
+  const TdJobBatch batches[] = { { .scans = scans }, { .watch = (char *) "/w", .settle_s = 3 } };
+  TdRecipe recipe;
+
+  td_recipe_init (&recipe);
+  for (guint i = 0; i < G_N_ELEMENTS (batches); i++) {
+    g_autoptr (TdRemoteJob) job
+        = td_remote_job_new_batch (&batches[i], NULL, &recipe, "/out", FALSE);
+    g_auto (TdRemoteFacts) facts = { 0 };
+
+    td_remote_job_facts (job, &facts);
+    td_test_pin ("%u scans from %s to %s", facts.scans->len, facts.watch, facts.output);
+    for (guint k = 0; k < facts.scans->len; k++) {
+      const TdBatchRow *row = facts.scans->pdata[k];
+      td_test_pin ("%s: %s", row->path, td_batch_state_name (row->state));
+    }
+  }
+}
+
 /* ── What a host that fails says ── */
 
 #define SILENT                                                                                     \
@@ -521,7 +544,7 @@ hall_of (const char *folder, const char *lines)
   g_autoptr (GError) error = NULL;
 
   g_string_replace (whole, "@T@", folder, 0);
-  put (folder, "tomodesk/profiles/hall.ini", whole->str);
+  put (g_getenv ("XDG_CONFIG_HOME"), "tomodesk/profiles/hall.ini", whole->str);
   TdClusterProfile *profile = td_cluster_profile_find ("hall", &error);
   g_assert_no_error (error);
   return profile;
@@ -616,7 +639,6 @@ test_submitted (void)
   put (folder->path, "out/other.tif", "");
   g_setenv ("PATH", path, TRUE);
   g_setenv ("TOMODESK_TEST_DONE", done, TRUE);
-  g_setenv ("XDG_CONFIG_HOME", folder->path, TRUE);
   td_phantom_scan_init (&spec, NULL, 16, 8, 12);
   g_autoptr (TdScan) made = td_phantom_scan_new (&spec, &error);
   g_assert_true (td_scan_save (made, scan_path, TD_SCAN_NXTOMO, NULL, &error));
@@ -648,8 +670,10 @@ main (int argc, char **argv)
   put (folder->path, "ssh", ssh);
   g_assert_cmpint (g_chmod (program, 0700), ==, 0);
   g_setenv ("PATH", path, TRUE);
+  g_setenv ("XDG_CONFIG_HOME", folder->path, TRUE);
   g_test_add_func ("/remote-job/states", test_states);
   g_test_add_func ("/remote-job/events", test_events);
+  g_test_add_func ("/remote-job/new-batch", test_new_batch);
   g_test_add_func ("/remote-job/refused", test_refused);
   g_test_add_func ("/remote-job/allowed", test_allowed);
   g_test_add_func ("/remote-job/cancelled", test_cancelled);
