@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Intensities and attenuations are told apart, or the user is asked. */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "dataset/angles.h"
 #include "dataset/scan-private.h"
+#include "dataset/sort.h"
 #include "test-folder.h"
 
 #define COLUMNS 64u
@@ -147,6 +150,43 @@ test_scaled_since (void)
     }
 }
 
+/* ── Ranks and medians ── */
+
+static int
+compare_floats (const void *a, const void *b)
+{
+  const float one = *(const float *) a, other = *(const float *) b;
+
+  return (one > other) - (one < other);
+}
+
+/* As of sorted values: odd and even numbers of them, equal ones, and what is not finite. */
+static void
+test_ranks (void)
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed (5);
+
+  for (guint run = 0; run < 400; run++) {
+    const guint n = run % 21, most = run % 3 ? 1000 : 4, infinite = run % 4 ? 0 : MIN (n, 3);
+    float values[24], sorted[24], moved[24];
+
+    for (guint i = 0; i < n; i++)
+      values[i] = i < infinite ? (i ? NAN : INFINITY) : (float) g_rand_int_range (random, 0, most);
+    const guint finite = n - infinite;
+    memcpy (sorted, values + infinite, finite * sizeof *sorted);
+    qsort (sorted, finite, sizeof *sorted, compare_floats);
+    for (guint rank = 0; rank < finite; rank++) {
+      memcpy (moved, values + infinite, finite * sizeof *moved);
+      g_assert_cmpfloat (td_float_at_rank (moved, finite, rank), ==, sorted[rank]);
+    }
+    const double median = td_median (values, n);
+    if (finite > 0)
+      g_assert_cmpfloat (median, ==, (sorted[(finite - 1) / 2] + sorted[finite / 2]) / 2);
+    else
+      g_assert_true (isnan (median));
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -157,5 +197,6 @@ main (int argc, char **argv)
     g_test_add_data_func (name, &cases[i], test_values_told);
   }
   g_test_add_func ("/scan-values/scaled-since", test_scaled_since);
+  g_test_add_func ("/scan-values/ranks", test_ranks);
   return g_test_run ();
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Storage that answers late gets more requests at once, and reads follow each other without a
  * pause. */
+#include <gio/gio.h>
+
 #include "dataset/storage-threads.h"
 
 #define REMEMBERED 76                         /* threads */
@@ -246,6 +248,39 @@ test_stated (void)
   g_assert_cmpuint (late->most, <=, 3);
 }
 
+/* ── Failures ── */
+
+static gboolean
+failing_piece (guint index, gpointer scratch, gpointer user, GError **error)
+{
+  guint *begun = user;
+
+  (*begun)++;
+  if (index == 2)
+    g_set_error (error, G_IO_ERROR, G_IO_ERROR_FAILED, "piece %u", index);
+  return index != 2;
+}
+
+/* After a failure, and once cancelled, no further piece is begun. */
+static void
+test_fails (void)
+{
+  guint begun = 0;
+  const TdStorageWork work = { .count = 9, .body = failing_piece, .user = &begun };
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (GError) failed = NULL, cancelled = NULL;
+
+  td_storage_set_threads (1);
+  g_assert_false (td_storage_run (&work, NULL, &failed));
+  g_assert_error (failed, G_IO_ERROR, G_IO_ERROR_FAILED);
+  g_assert_cmpuint (begun, ==, 3);
+  g_cancellable_cancel (cancellable);
+  g_assert_false (td_storage_run (&work, cancellable, &cancelled));
+  g_assert_error (cancelled, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+  g_assert_cmpuint (begun, ==, 3);
+  td_storage_set_threads (0);
+}
+
 /* ── Turns ── */
 
 enum { PIECES = 6, READS = 3 };
@@ -330,6 +365,7 @@ main (int argc, char **argv)
   g_test_add_func ("/storage-threads/steady", test_steady);
   g_test_add_func ("/storage-threads/scarce", test_scarce);
   g_test_add_func ("/storage-threads/stated", test_stated);
+  g_test_add_func ("/storage-threads/fails", test_fails);
   g_test_add_func ("/storage-threads/turns", test_turns);
   return g_test_run ();
 }
