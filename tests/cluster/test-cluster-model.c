@@ -540,6 +540,53 @@ test_units (void)
   }
 }
 
+/* What a plan asks of a cluster, field by field. */
+static void
+test_problem (void)
+{
+  static const struct {
+    double source_mm, pixel_mm, fan;
+    guint bits;
+    TdVolumeFormat format;
+  } cases[] = { { 100, 0.5, 0.03, 16, TD_VOLUME_TIFF_STACK },
+                { 0, 0.5, 0, 32, TD_VOLUME_BIGTIFF },
+                { 100, 0, 0, 8, TD_VOLUME_HDF5 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const TdScanFacts scan
+        = { .geometry.source_axis_mm = cases[i].source_mm, .sample_type = TD_SAMPLE_UINT16 };
+    const TdPlanFacts plan = { .n_columns = 10,
+                               .n_rows = 11,
+                               .n_views = 13,
+                               .nx = 12,
+                               .ny = 14,
+                               .n_slices = 15,
+                               .slab_slices = 4,
+                               .symmetric_views = 2,
+                               .sent_once = i == 0,
+                               .pixel_mm = cases[i].pixel_mm };
+    TdRecipe recipe;
+
+    td_recipe_init (&recipe);
+    recipe.output_bits = cases[i].bits;
+    recipe.output_format = cases[i].format;
+    const TdModelProblem problem = td_model_problem (&scan, &plan, &recipe);
+    g_assert_cmpuint (problem.n_columns, ==, 10);
+    g_assert_cmpuint (problem.n_rows, ==, 11);
+    g_assert_cmpuint (problem.n_views, ==, 13);
+    g_assert_cmpuint (problem.nx, ==, 12);
+    g_assert_cmpuint (problem.ny, ==, 14);
+    g_assert_cmpuint (problem.nz, ==, 15);
+    g_assert_cmpuint (problem.sample_bytes, ==, 2);
+    g_assert_cmpuint (problem.voxel_bytes, ==, cases[i].bits / 8);
+    g_assert_cmpuint (problem.slab_slices, ==, 4);
+    g_assert_cmpuint (problem.together, ==, 2);
+    g_assert_cmpint (problem.sent_once, ==, i == 0);
+    g_assert_cmpint (problem.stack, ==, i == 0);
+    g_assert_cmpfloat_with_epsilon (problem.fan, cases[i].fan, 1e-12);
+  }
+}
+
 /* ── A benchmark ── */
 
 #define JOBS 16u
@@ -693,6 +740,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cluster-model/line", test_line);
   g_test_add_func ("/cluster-model/least-errors", test_least_errors);
   g_test_add_func ("/cluster-model/layout", test_layout);
+  g_test_add_func ("/cluster-model/problem", test_problem);
   g_test_add_func ("/cluster-model/benchmark", test_benchmark);
   g_test_add_func ("/cluster-model/composition", test_composition);
   g_test_add_func ("/cluster-model/sharing", test_sharing);
