@@ -9,6 +9,7 @@
 #include "test-folder.h"
 #include "tests/common/devices.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
@@ -751,6 +752,32 @@ test_launches (gconstpointer id)
   td_test_close (device);
 }
 
+/* As many threads as the process may have processors, not as many as there are. */
+static void
+test_affinity (void)
+{
+  g_autofree char *before = g_strdup (g_getenv ("TOMODESK_THREADS"));
+  cpu_set_t all, one;
+  int cpu = 0;
+
+  if (g_test_subprocess ()) {
+    g_assert_cmpuint (td_host_threads (), ==, 1);
+    return;
+  }
+  g_assert_cmpint (sched_getaffinity (0, sizeof all, &all), ==, 0);
+  while (!CPU_ISSET (cpu, &all))
+    cpu++;
+  CPU_ZERO (&one);
+  CPU_SET (cpu, &one);
+  g_assert_cmpint (sched_setaffinity (0, sizeof one, &one), ==, 0);
+  g_unsetenv ("TOMODESK_THREADS");
+  g_test_trap_subprocess (NULL, 0, 0);
+  if (before)
+    g_setenv ("TOMODESK_THREADS", before, TRUE);
+  g_assert_cmpint (sched_setaffinity (0, sizeof all, &all), ==, 0);
+  g_test_trap_assert_passed ();
+}
+
 int
 main (int argc, char **argv)
 {
@@ -769,6 +796,7 @@ main (int argc, char **argv)
   g_test_add_func ("/device/isa", test_isa);
   g_test_add_func ("/device/scratch", test_scratch);
   g_test_add_func ("/device/groups", test_groups);
+  g_test_add_func ("/device/affinity", test_affinity);
   td_test_each_device ("device", tests, G_N_ELEMENTS (tests));
   g_test_add_func ("/device/reaction", test_reaction);
   return g_test_run ();

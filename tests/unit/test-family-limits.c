@@ -8,6 +8,7 @@
 #include "compute/parallel/families.h"
 #include "compute/parallel/fourier-shape.h"
 #include "compute/parallel/place-error.h"
+#include "tests/common/pins.h"
 
 typedef struct {
   TdBackprojectTask task;
@@ -205,6 +206,34 @@ test_fewer_slices (void)
           g_assert_cmpuint (
               td_family_host.workspace_bytes (&td_family_host, &p.task, &p.card, n), <=,
               td_family_host.workspace_bytes (&td_family_host, &p.task, &p.card, most));
+    }
+}
+
+/* How far off each family may be, in millionths. */
+static void
+test_bounds (void)
+{
+  static const guint views[] = { 30, 1800 };
+  static const double steps[] = { 1, 3 };
+
+  for (const TdBackprojectFamily *const *family = td_backproject_families (); *family; family++)
+    for (guint i = 0; i < 12 * G_N_ELEMENTS (steps); i++) {
+      Problem p = problem ();
+      double angles[1800];
+
+      p.task.n_views = views[i % 2];
+      p.task.interpolation = i / 2 % 2;
+      p.task.precision = (TdPrecision[]) { TD_PRECISION_SINGLE, TD_PRECISION_HALF,
+                                           TD_PRECISION_HALF_RUN }[i / 4 % 3];
+      p.task.step = steps[i / 12];
+      p.task.centre_px = 499.5;
+      p.task.x0 = p.task.step * -31.5;
+      p.task.y0 = p.task.step * 31.5;
+      p.task.angles_rad = angles;
+      for (guint view = 0; view < p.task.n_views; view++)
+        angles[view] = G_PI * view / p.task.n_views;
+      td_test_pin ("%s %u: %.3f", (*family)->name, i,
+                   1e6 * (*family)->error_bound (*family, &p.task, &p.card));
     }
 }
 
@@ -683,6 +712,7 @@ main (int argc, char **argv)
   g_test_add_func ("/family-limits/parallel", test_parallel);
   g_test_add_func ("/family-limits/texels", test_texels);
   g_test_add_func ("/family-limits/fewer-slices", test_fewer_slices);
+  g_test_add_func ("/family-limits/bounds", test_bounds);
   g_test_add_func ("/family-limits/candidates", test_candidates);
   g_test_add_func ("/family-limits/rounding", test_rounding);
   g_test_add_func ("/family-limits/padded", test_padded);
