@@ -199,7 +199,23 @@ test_told (void)
   step ();
 }
 
-/* Rank 1 alone has a watch. It stops when rank 0 says so. */
+/* Waits until rank 1 says how far it is. */
+static void
+await_beat (void)
+{
+  for (;;) {
+    g_autoptr (JsonNode) beat = receive (1, "beat");
+    if (g_strcmp0 (td_json_string (beat, "stage"), "reading") != 0
+        || td_json_number (beat, "total") != 10)
+      continue;
+    g_assert_cmpfloat (td_json_number (beat, "done"), ==, 7);
+    g_assert_cmpfloat (td_json_number (beat, "process"), >, 1);
+    g_assert_nonnull (td_json_string (beat, "place"));
+    return;
+  }
+}
+
+/* Rank 1 alone has a watch. It tells where it is, and stops when rank 0 says so. */
 static void
 test_stopped (void)
 {
@@ -209,6 +225,7 @@ test_stopped (void)
   g_setenv ("TOMODESK_SILENCE_S", "3600", TRUE); /* rank 0 says nothing else */
   MPI_Comm_dup (MPI_COMM_WORLD, &comm);
   if (rank == 0) {
+    await_beat ();
     MPI_Send (stop, sizeof stop, MPI_CHAR, 1, 0, comm);
     g_autoptr (JsonNode) finished = receive (1, "finished");
   } else if (rank == 1) {
@@ -216,6 +233,8 @@ test_stopped (void)
     g_autoptr (GCancellable) cancellable = g_cancellable_new ();
     TdWatch *watch = td_watch_new (comm, folder->path, NULL, cancellable);
 
+    td_watch_stage (watch, "reading");
+    td_watch_follow (watch, NULL, 7, 10);
     while (!g_cancellable_is_cancelled (cancellable) && g_get_monotonic_time () < end)
       g_usleep (20000);
     g_assert_true (g_cancellable_is_cancelled (cancellable));
