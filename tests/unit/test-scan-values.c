@@ -150,6 +150,28 @@ test_scaled_since (void)
     }
 }
 
+/* Too few columns tell nothing, and the user is told so unless somebody has said what they are. */
+static void
+test_few_columns (void)
+{
+  g_autofree float *values = g_new (float, VIEWS *ROWS *COLUMNS);
+
+  for (guint i = 0; i < 16; i++) {
+    const gboolean stated = i & 1, before = i & 2, whole = i & 4, few = i & 8;
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdScan) scan = make_scan (&cases[0], FALSE, values);
+
+    scan->facts.n_columns = few ? 15 : COLUMNS;
+    scan->facts.sample_type = whole ? TD_SAMPLE_UINT16 : TD_SAMPLE_FLOAT32;
+    scan->values_stated = before;
+    g_assert_true (td_scan_take_values (
+        scan, stated ? TD_SCAN_VALUES_INTENSITIES : TD_SCAN_VALUES_FOUND, NULL, &error));
+    g_autofree char *notes = td_messages_join (scan->facts.notes, "\n", NULL);
+    g_assert_cmpint (strstr (notes, "columns are too few") != NULL, ==,
+                     few && !stated && !before && !whole);
+  }
+}
+
 /* ── Ranks and medians ── */
 
 static int
@@ -197,6 +219,7 @@ main (int argc, char **argv)
     g_test_add_data_func (name, &cases[i], test_values_told);
   }
   g_test_add_func ("/scan-values/scaled-since", test_scaled_since);
+  g_test_add_func ("/scan-values/few-columns", test_few_columns);
   g_test_add_func ("/scan-values/ranks", test_ranks);
   return g_test_run ();
 }
