@@ -382,6 +382,40 @@ test_nxtomo_no_numbers (void)
   }
 }
 
+/* Lists of numbers: one dimension at most is longer than 1. */
+static void
+test_lists (void)
+{
+  TD_H5_GUARD;
+  static const struct {
+    int rank;
+    hsize_t shape[4];
+    gsize n; /* 0: refused */
+  } lists[] = { { 0, { 0 }, 1 },    { 1, { 1 }, 1 },       { 1, { 5 }, 5 },
+                { 2, { 2, 1 }, 2 }, { 3, { 1, 2, 1 }, 2 }, { 4, { 1, 1, 1, 3 }, 3 },
+                { 2, { 2, 2 }, 0 }, { 3, { 1, 2, 5 }, 0 }, { 3, { 5, 1, 2 }, 0 },
+                { 2, { 3, 3 }, 0 }, { 1, { 0 }, 0 } };
+  static const double values[25] = { 4 };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "lists.h5");
+  g_auto (TdH5Id) file = td_h5_create_sized (path, 0);
+
+  for (guint i = 0; i < G_N_ELEMENTS (lists); i++) {
+    g_autofree char *name = g_strdup_printf ("%u", i);
+    g_auto (TdH5Id) space = lists[i].rank ? H5Screate_simple (lists[i].rank, lists[i].shape, NULL)
+                                          : H5Screate (H5S_SCALAR);
+    g_auto (TdH5Id) dataset
+        = H5Dcreate2 (file, name, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    gsize n = 0;
+
+    H5Dwrite (dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    g_autofree double *numbers = td_h5_numbers (dataset, name, &n, NULL);
+    g_assert_cmpuint (numbers ? n : 0, ==, lists[i].n);
+    if (numbers)
+      g_assert_cmpfloat (numbers[0], ==, 4);
+  }
+}
+
 static void
 test_nxtomo_wrong (void)
 {
@@ -1150,6 +1184,7 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/nxtomo/flips-geometry", test_flips_geometry);
   g_test_add_func ("/hdf5/nxtomo/turned", test_nxtomo_turned);
   g_test_add_func ("/hdf5/nxtomo/no-numbers", test_nxtomo_no_numbers);
+  g_test_add_func ("/hdf5/lists", test_lists);
   g_test_add_func ("/hdf5/nxtomo/no-angles", test_nxtomo_wrong);
   g_test_add_func ("/hdf5/nxtomo-named", test_nxtomo_named);
   g_test_add_func ("/hdf5/units", test_units);
