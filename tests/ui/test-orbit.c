@@ -389,6 +389,94 @@ test_names (void)
   }
 }
 
+/* What is seen of one kind and ink: how many, how wide they are together, and a sum in which each
+   place counts. */
+typedef struct {
+  TdShapeKind kind;
+  float rgba[4];
+  guint n;
+  double width, places;
+} Seen;
+
+static void
+sum_shapes (const TdSpace *space, Seen *seen)
+{
+  TdCamera camera;
+
+  td_camera_init (&camera, (double[3]) { 0, 0, 0 }, 1e4); /* far: each is one piece */
+  camera.yaw_rad = 0.4;
+  camera.pitch_rad = 0.3;
+  g_autoptr (GArray) shapes = td_space_project (space, &camera, 2e5, 2e5, 1);
+  for (guint i = 0; i < shapes->len; i++) {
+    const TdShape *shape = &g_array_index (shapes, TdShape, i);
+    const guint n = shape->kind == TD_SHAPE_DOT ? 1 : shape->kind == TD_SHAPE_LINE ? 2 : 3;
+    if (shape->kind != seen->kind || memcmp (shape->ink.rgba, seen->rgba, sizeof seen->rgba) != 0)
+      continue;
+    seen->n++;
+    seen->width += shape->width;
+    for (guint k = 0; k < n; k++)
+      seen->places += hypot (shape->x[k] - 9e4, shape->y[k] - 11e4) * 1e-3;
+  }
+}
+
+/* Whatever is drawn of a cone beam's orbit and of a parallel beam has its number and its place. */
+static void
+test_shapes (void)
+{
+  static const struct {
+    TdBeam beam;
+    Seen seen;
+  } cases[] = {
+    { TD_BEAM_CONE, { TD_SHAPE_DOT, { 0.45f, 0.70f, 1.00f, 1.00f }, 1, 7.0, 14.150 } },
+    { TD_BEAM_CONE, { TD_SHAPE_DOT, { 0.72f, 0.72f, 0.76f, 0.90f }, 26, 108.0, 366.482 } },
+    { TD_BEAM_CONE, { TD_SHAPE_DOT, { 0.92f, 0.92f, 0.95f, 1.00f }, 1, 8.0, 12.729 } },
+    { TD_BEAM_CONE, { TD_SHAPE_DOT, { 1.00f, 0.60f, 0.20f, 1.00f }, 1, 6.0, 12.736 } },
+    { TD_BEAM_CONE, { TD_SHAPE_DOT, { 1.00f, 0.86f, 0.30f, 1.00f }, 1, 12.0, 15.037 } },
+    { TD_BEAM_CONE, { TD_SHAPE_LINE, { 0.40f, 0.88f, 0.55f, 1.00f }, 5, 12.5, 126.981 } },
+    { TD_BEAM_CONE, { TD_SHAPE_LINE, { 0.45f, 0.70f, 1.00f, 1.00f }, 12, 18.0, 339.412 } },
+    { TD_BEAM_CONE, { TD_SHAPE_LINE, { 0.72f, 0.72f, 0.76f, 0.90f }, 5, 10.0, 134.736 } },
+    { TD_BEAM_CONE, { TD_SHAPE_LINE, { 0.78f, 0.80f, 0.85f, 1.00f }, 10, 15.0, 282.230 } },
+    { TD_BEAM_CONE, { TD_SHAPE_LINE, { 0.80f, 0.82f, 0.90f, 0.22f }, 2, 2.0, 50.946 } },
+    { TD_BEAM_CONE, { TD_SHAPE_LINE, { 0.92f, 0.92f, 0.95f, 1.00f }, 4, 6.0, 101.892 } },
+    { TD_BEAM_CONE, { TD_SHAPE_LINE, { 1.00f, 0.45f, 0.45f, 1.00f }, 5, 12.5, 127.541 } },
+    { TD_BEAM_CONE, { TD_SHAPE_LINE, { 1.00f, 0.60f, 0.20f, 1.00f }, 2, 4.0, 53.757 } },
+    { TD_BEAM_CONE, { TD_SHAPE_LINE, { 1.00f, 0.86f, 0.30f, 0.75f }, 10, 10.0, 276.106 } },
+    { TD_BEAM_CONE, { TD_SHAPE_TRIANGLE, { 0.38f, 0.63f, 0.92f, 0.09f }, 768, 0.0, 32583.504 } },
+    { TD_BEAM_CONE, { TD_SHAPE_TRIANGLE, { 0.80f, 0.82f, 0.90f, 0.22f }, 128, 0.0, 4890.803 } },
+    { TD_BEAM_CONE, { TD_SHAPE_TRIANGLE, { 1.00f, 0.86f, 0.30f, 0.07f }, 4, 0.0, 162.041 } },
+    { TD_BEAM_PARALLEL, { TD_SHAPE_DOT, { 0.45f, 0.70f, 1.00f, 1.00f }, 1, 7.0, 14.165 } },
+    { TD_BEAM_PARALLEL, { TD_SHAPE_DOT, { 0.72f, 0.72f, 0.76f, 0.90f }, 26, 108.0, 367.557 } },
+    { TD_BEAM_PARALLEL, { TD_SHAPE_DOT, { 0.92f, 0.92f, 0.95f, 1.00f }, 1, 8.0, 14.067 } },
+    { TD_BEAM_PARALLEL, { TD_SHAPE_LINE, { 0.40f, 0.88f, 0.55f, 1.00f }, 5, 12.5, 140.404 } },
+    { TD_BEAM_PARALLEL, { TD_SHAPE_LINE, { 0.45f, 0.70f, 1.00f, 1.00f }, 12, 18.0, 339.415 } },
+    { TD_BEAM_PARALLEL, { TD_SHAPE_LINE, { 0.72f, 0.72f, 0.76f, 0.90f }, 5, 10.0, 140.964 } },
+    { TD_BEAM_PARALLEL, { TD_SHAPE_LINE, { 0.78f, 0.80f, 0.85f, 1.00f }, 10, 15.0, 280.988 } },
+    { TD_BEAM_PARALLEL, { TD_SHAPE_LINE, { 0.80f, 0.82f, 0.90f, 0.22f }, 2, 2.0, 56.341 } },
+    { TD_BEAM_PARALLEL, { TD_SHAPE_LINE, { 0.92f, 0.92f, 0.95f, 1.00f }, 4, 6.0, 112.683 } },
+    { TD_BEAM_PARALLEL, { TD_SHAPE_LINE, { 1.00f, 0.45f, 0.45f, 1.00f }, 5, 12.5, 140.951 } },
+    { TD_BEAM_PARALLEL, { TD_SHAPE_LINE, { 1.00f, 0.60f, 0.20f, 1.00f }, 2, 4.0, 56.455 } },
+    { TD_BEAM_PARALLEL, { TD_SHAPE_LINE, { 1.00f, 0.86f, 0.30f, 0.07f }, 50, 50.0, 1409.857 } },
+    { TD_BEAM_PARALLEL, { TD_SHAPE_LINE, { 1.00f, 0.86f, 0.30f, 0.75f }, 25, 25.0, 704.927 } },
+    { TD_BEAM_PARALLEL,
+      { TD_SHAPE_TRIANGLE, { 0.38f, 0.63f, 0.92f, 0.09f }, 768, 0.0, 32583.694 } },
+    { TD_BEAM_PARALLEL, { TD_SHAPE_TRIANGLE, { 0.80f, 0.82f, 0.90f, 0.22f }, 128, 0.0, 5408.756 } },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    TdScanFacts facts;
+    Seen seen = { .kind = cases[i].seen.kind };
+    memcpy (seen.rgba, cases[i].seen.rgba, sizeof seen.rgba);
+    init_facts (&facts, cases[i].beam);
+    g_autoptr (TdOrbit) orbit = td_orbit_new (&facts, NULL);
+    g_autoptr (TdSpace) space = td_orbit_space (orbit, 5);
+    sum_shapes (space, &seen);
+    g_test_message ("%u: %u, %.1f, %.3f", i, seen.n, seen.width, seen.places);
+    g_assert_cmpuint (seen.n, ==, cases[i].seen.n);
+    assert_near (seen.width, cases[i].seen.width, 0.01);
+    assert_near (seen.places, cases[i].seen.places, 2e-5 * seen.places + 0.002);
+  }
+}
+
 /* Geometries that cannot be drawn leave an empty space, not a crash. */
 static void
 test_nonsense (void)
@@ -654,6 +742,7 @@ main (int argc, char **argv)
   g_test_add_func ("/orbit/centre", test_centre);
   g_test_add_func ("/orbit/facts", test_facts);
   g_test_add_func ("/orbit/names", test_names);
+  g_test_add_func ("/orbit/shapes", test_shapes);
   g_test_add_func ("/orbit/nonsense", test_nonsense);
   g_test_add_func ("/orbit/camera", test_camera);
   g_test_add_func ("/orbit/camera-rays", test_camera_rays);
