@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Preparation as it is typed: the mask of bad pixels is used, what was replaced is told, and the
    bench times each step. */
+#include <stdio.h>
 #include <string.h>
 
 #include "compute/prepare/step.h"
@@ -136,6 +137,29 @@ test_counts (void)
   g_assert_cmpfloat (json_object_get_double_member (json, "dose_high"), >, 1.05);
 }
 
+/* A part's time for one row is its time by the rows. */
+static void
+test_bench_parts (void)
+{
+  g_auto (TdTestRun) run = { 0 };
+  guint rows = 0, parts = 0;
+
+  td_test_cli (&run, NULL, "bench", "--prepare", "--device", "host", "--columns", "32", "--views",
+               "20", "--rows", "3", "--step", "rings", "--rings", "0.01", "--parts", NULL);
+  g_auto (GStrv) lines = g_strsplit (run.out, "\n", -1);
+  for (guint i = 0; lines[i]; i++) {
+    double ms, row_ms;
+    guint n;
+    if (sscanf (lines[i], "rings %u", &rows) == 1
+        || sscanf (lines[i], "rings_%*s %u %lf %lf", &n, &ms, &row_ms) != 3)
+      continue;
+    g_assert_cmpfloat_with_epsilon (row_ms * rows, ms, 1e-3 + 1e-4 * rows);
+    parts++;
+  }
+  g_assert_cmpuint (rows, >=, 3);
+  g_assert_cmpuint (parts, >, 5);
+}
+
 /* Whatever steps there are, each is in the bench. */
 static void
 test_bench (void)
@@ -190,5 +214,6 @@ main (int argc, char **argv)
   g_test_add_func ("/prepare/bad-pixels", test_bad_pixels);
   g_test_add_func ("/prepare/counts", test_counts);
   g_test_add_func ("/prepare/bench", test_bench);
+  g_test_add_func ("/prepare/bench-parts", test_bench_parts);
   return g_test_run ();
 }

@@ -13,6 +13,7 @@
 #include "dataset/volume.h"
 #include "render/image.h"
 #include "render/measure.h"
+#include "render/soft-renderer.h"
 #include "render/view.h"
 #include "compute/engine/preview.h"
 #include "compute/methods/methods.h"
@@ -133,6 +134,33 @@ test_fill (void)
   }
   td_view_fit (&view, 320, 240, 26, 3001);
   g_assert_cmpfloat (td_view_zoom_down (&view), ==, view.zoom);
+}
+
+/* A picture that is made smaller takes nothing from beyond its edge: the only bright column is on
+   the left. */
+static void
+test_soft_edges (void)
+{
+  enum { COLUMNS = 10, ROWS = 6, WIDTH = 16, HEIGHT = 12 };
+  static const double zooms[] = { 0.715, 0.306, 0.6, 0.9 }; /* of two the last is nearly off */
+  const TdStyle style = { .low = 0, .high = 1, .map = TD_COLOUR_GREY };
+  const TdScreen screen = { WIDTH, HEIGHT, 1 };
+  float *values = g_new0 (float, COLUMNS *ROWS);
+
+  for (guint j = 0; j < ROWS; j++)
+    values[j * COLUMNS] = 1;
+  g_autoptr (TdImage) image = td_image_new_take (values, COLUMNS, ROWS);
+  for (guint i = 0; i < G_N_ELEMENTS (zooms); i++) {
+    const TdView view = { .zoom = zooms[i] };
+    guint32 pixels[WIDTH * HEIGHT];
+    td_soft_clear (&style, WIDTH, HEIGHT, pixels);
+    td_soft_render (image, &view, &style, NULL, &screen, pixels);
+    for (guint y = 0; y < HEIGHT; y++)
+      for (guint x = WIDTH / 2; x < WIDTH; x++)
+        if (x + 0.5 - WIDTH / 2 < zooms[i] * COLUMNS / 2
+            && fabs (y + 0.5 - HEIGHT / 2) < zooms[i] * ROWS / 2)
+          g_assert_cmphex (pixels[y * WIDTH + x] & 0xffffff, ==, 0);
+  }
 }
 
 static void
@@ -730,6 +758,7 @@ main (int argc, char **argv)
   g_test_add_func ("/picture/value", test_value);
   g_test_add_func ("/picture/zoom-about", test_zoom_about);
   g_test_add_func ("/picture/fill", test_fill);
+  g_test_add_func ("/picture/soft-edges", test_soft_edges);
   g_test_add_func ("/picture/store", test_store);
   g_test_add_func ("/picture/store-reduced", test_store_reduced);
   g_test_add_func ("/picture/coarse-centre", test_coarse_centre);

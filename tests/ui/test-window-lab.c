@@ -2,6 +2,7 @@
 /* The precision lab as a person uses it: its pictures, figures, variants and blind test show what
    was computed. The tests run in order in one window. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "compute/lab/lab-review.h"
@@ -409,6 +410,20 @@ test_budget (void)
   gtk_stack_set_visible_child_name (lab ("lab_view.sheets"), "budget");
   activate ("lab.budget", NULL);
   td_test_wait (budget_is_there, NULL, "the budget");
+  /* What is told in units of the noise is that of a mean, and so less than the largest. */
+  double noise = 0;
+  g_assert_cmpint (
+      sscanf (gtk_label_get_text (lab ("lab_view.figures")), "noise of the data %lf", &noise), ==,
+      1);
+  for (int row = 1; gtk_grid_get_child_at (lab ("lab_view.budget"), 0, row); row++) {
+    double told[2];
+    for (int i = 0; i < 2; i++)
+      told[i] = g_ascii_strtod (gtk_label_get_text (GTK_LABEL (
+                                    gtk_grid_get_child_at (lab ("lab_view.budget"), 2 + i, row))),
+                                NULL);
+    g_test_message ("%g, %g of the noise", told[0], told[1]);
+    g_assert_true (told[1] <= 1.1 * told[0] / noise && told[1] >= 1e-3 * told[0] / noise);
+  }
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-budget");
   gtk_stack_set_visible_child_name (lab ("lab_view.sheets"), "table");
 }
