@@ -44,6 +44,24 @@ test_turning (void)
   td_test_pin_window ("geometry", td_test_window);
 }
 
+static gboolean
+says_column (GtkWidget *label, gpointer words)
+{
+  return g_str_has_prefix (gtk_label_get_text (GTK_LABEL (label)), words);
+}
+
+/* The facts tell of the axis that the recipe has now. */
+static gboolean
+facts_follow (gpointer unused)
+{
+  g_autofree char *words
+      = g_strdup_printf ("column %.2f, row ", td_session_recipe (td_test_session ())->centre_px);
+
+  return td_test_find (td_test_part (td_test_window, "geometry_view"), GTK_TYPE_LABEL, says_column,
+                       words)
+         != NULL;
+}
+
 static void
 test_parallel (void)
 {
@@ -58,6 +76,8 @@ test_parallel (void)
   td_test_reaches_all (td_test_part (td_test_scan_view (), "row_adjustment"), 16);
   /* The page follows the recipe while it is shown, and comes through the closing of its scan. */
   g_signal_emit_by_name (td_image_pane_view (td_test_slice_pane ()), "nudged", 1, 0, FALSE);
+  g_assert_cmpfloat (td_session_recipe (td_test_session ())->centre_px, >, 20.5);
+  td_test_wait (facts_follow, NULL, "the facts of another axis");
   td_test_activate ("undo", NULL);
   td_test_activate ("close-scan", NULL);
   td_test_pin_window ("geometry", td_test_window);
