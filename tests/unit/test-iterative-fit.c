@@ -18,118 +18,36 @@ typedef struct {
   gboolean cone;
   guint n_columns, n_rows, n_views;
   const char *method;
-  const char *options[3]; /* "name=value"; NULL: no more */
-  double limit_mib;       /* 0: none */
-  guint slab_rows;        /* 0: more than one, as memory allows */
+  const char *options; /* "name=value name=value"; NULL: none */
+  double limit_mib;    /* 0: none */
+  guint slab_rows;     /* 0: more than one, as memory allows */
   guint subsets;
-  guint size[3];
+  guint nx, ny, nz;
   const char *says; /* NULL: nothing in particular */
 } Job;
 
 static const Job jobs[] = {
-  { FALSE, 100, 12, 40, "sirt", { NULL }, 0, 12, 20, { 100, 100, 12 }, "over 40 views in" },
-  { FALSE,
-    100,
-    12,
-    40,
-    "cgls",
-    { NULL },
-    0,
-    12,
-    1,
-    { 100, 100, 12 },
-    "20 passes over all 40 views." },
-  { FALSE,
-    100,
-    12,
-    40,
-    "sirt",
-    { "subsets=8", "start=zero" },
-    0,
-    12,
-    8,
-    { 100, 100, 12 },
+  { FALSE, 100, 12, 40, "sirt", NULL, 0, 12, 20, 100, 100, 12, "over 40 views in" },
+  { FALSE, 100, 12, 40, "cgls", NULL, 0, 12, 1, 100, 100, 12, "20 passes over all 40 views." },
+  { FALSE, 100, 12, 40, "sirt", "subsets=8 start=zero", 0, 12, 8, 100, 100, 12,
     "over 40 views in 8 subsets." },
-  { FALSE,
-    100,
-    12,
-    40,
-    "fista-tv",
-    { "subsets=40", "rows=3:8", "region=10,20,30,40" },
-    0,
-    5,
-    40,
-    { 30, 40, 5 },
+  { FALSE, 100, 12, 40, "fista-tv", "subsets=40 rows=3:8 region=10,20,30,40", 0, 5, 40, 30, 40, 5,
     NULL },
-  { FALSE, 2048, 10, 8, "sirt", { "start=zero" }, 0, 10, 0, { 2048, 2048, 10 }, NULL },
-  { FALSE,
-    2896,
-    3,
-    8,
-    "sirt",
-    { "start=filtered" },
-    0,
-    3,
-    0,
-    { 2896, 2896, 3 },
+  { FALSE, 2048, 10, 8, "sirt", "start=zero", 0, 10, 0, 2048, 2048, 10, NULL },
+  { FALSE, 2896, 3, 8, "sirt", "start=filtered", 0, 3, 0, 2896, 2896, 3,
     "Iterations begin with the volume of --method fbp." },
-  { FALSE, 200, 400, 300, "sirt", { "start=zero" }, 124, 0, 0, { 200, 200, 400 }, NULL },
-  { FALSE, 200, 400, 300, "cgls", { "start=zero" }, 94, 0, 1, { 200, 200, 400 }, NULL },
-  { TRUE, 60, 50, 40, "sirt", { "start=zero" }, 0, 50, 0, { 60, 60, 50 }, NULL },
-  { TRUE,
-    60,
-    50,
-    40,
-    "fista-tv",
-    { "rows=20:30", "start=zero" },
-    0,
-    50,
-    0,
-    { 60, 60, 10 },
+  { FALSE, 200, 400, 300, "sirt", "start=zero", 124, 0, 0, 200, 200, 400, NULL },
+  { FALSE, 200, 400, 300, "cgls", "start=zero", 94, 0, 1, 200, 200, 400, NULL },
+  { TRUE, 60, 50, 40, "sirt", "start=zero", 0, 50, 0, 60, 60, 50, NULL },
+  { TRUE, 60, 50, 40, "fista-tv", "rows=20:30 start=zero", 0, 50, 0, 60, 60, 10,
     "The whole volume of 60 × 60 × 50 voxels is computed" },
-  { TRUE,
-    60,
-    50,
-    40,
-    "cgls",
-    { "region=1,2,30,20" },
-    0,
-    50,
-    1,
-    { 30, 20, 50 },
+  { TRUE, 60, 50, 40, "cgls", "region=1,2,30,20", 0, 50, 1, 30, 20, 50,
     "The whole volume of 60 × 60 × 50 voxels is computed" },
-  { TRUE,
-    60,
-    50,
-    40,
-    "sirt",
-    { "prepare=flat-field=60000,dose=borders,minus-log", "start=zero" },
-    0,
-    50,
-    0,
-    { 60, 60, 50 },
-    NULL },
-  { FALSE,
-    200,
-    9,
-    40,
-    "cgls",
-    { "prepare=flat-field=60000,dose=borders,minus-log" },
-    0,
-    9,
-    1,
-    { 200, 200, 9 },
-    NULL },
-  { TRUE,
-    60,
-    50,
-    160,
-    "sirt",
-    { "subsets=40", "start=zero" },
-    68.5,
-    50,
-    40,
-    { 60, 60, 50 },
+  { TRUE, 60, 50, 40, "sirt", "prepare=flat-field=60000,dose=borders,minus-log start=zero", 0, 50,
+    0, 60, 60, 50, NULL },
+  { FALSE, 200, 9, 40, "cgls", "prepare=flat-field=60000,dose=borders,minus-log", 0, 9, 1, 200, 200,
+    9, NULL },
+  { TRUE, 60, 50, 160, "sirt", "subsets=40 start=zero", 68.5, 50, 40, 60, 60, 50,
     "are kept in a temporary file" },
 };
 
@@ -142,7 +60,7 @@ job_scan (const Job *job)
           .n_rows = job->n_rows,
           .n_views = job->n_views,
           .sample_type = TD_SAMPLE_UINT16,
-          .transmission_logged = !job->options[0] || !g_str_has_prefix (job->options[0], "prepare"),
+          .transmission_logged = !job->options || !g_str_has_prefix (job->options, "prepare"),
           .angles_rad = angles,
           .centre_px = (job->n_columns - 1) / 2.0,
           .geometry = { .pixel_width_mm = 0.4, .pixel_height_mm = 0.4 } };
@@ -166,8 +84,9 @@ job_plan (const Job *job, TdScan *scan)
   td_recipe_init (&recipe);
   g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
   g_assert_true (td_recipe_set (&recipe, "method", job->method, &error));
-  for (guint i = 0; i < 3 && job->options[i]; i++) {
-    g_auto (GStrv) parts = g_strsplit (job->options[i], "=", 2);
+  g_auto (GStrv) options = g_strsplit (job->options ? job->options : "", " ", -1);
+  for (guint i = 0; options[i]; i++) {
+    g_auto (GStrv) parts = g_strsplit (options[i], "=", 2);
     td_recipe_set (&recipe, parts[0], parts[1], &error);
     g_assert_no_error (error);
   }
@@ -191,13 +110,13 @@ check_sizes (const TdPlan *plan, const Job *job)
 {
   const TdIterativePlan *self = plan->extra;
   const TdPlanFacts *facts = &plan->facts;
-  const guint rows = job->cone ? job->n_rows : facts->n_slices;
+  const guint rows = job->cone ? job->n_rows : facts->n_slices,
+              size[] = { job->nx, job->ny, job->nz };
 
-  for (guint i = 0; i < 3; i++)
-    g_assert_cmpuint (self->size[i], ==, job->size[i]);
-  g_assert_cmpuint (facts->nx, ==, job->size[0]);
-  g_assert_cmpuint (facts->ny, ==, job->size[1]);
-  g_assert_cmpuint (facts->n_slices, ==, job->size[2]);
+  g_assert_cmpmem (self->size, sizeof self->size, size, sizeof size);
+  g_assert_cmpuint (facts->nx, ==, job->nx);
+  g_assert_cmpuint (facts->ny, ==, job->ny);
+  g_assert_cmpuint (facts->n_slices, ==, job->nz);
   g_assert_cmpint (self->slabs, ==, !job->cone);
   g_assert_cmpuint (self->n_rows, ==, rows);
   if (job->slab_rows)
@@ -217,10 +136,10 @@ check_sizes (const TdPlan *plan, const Job *job)
   if (job->limit_mib == 0)
     g_assert_cmpuint (self->chunk_rows, ==, MIN (MAX (32 * MIB / row, 1), rows));
   /* So many slices as 64 MiB hold, or a part of a limit. */
-  const guint64 slice = td_test_floats (1, job->size[0], job->size[1]);
+  const guint64 slice = td_test_floats (1, job->nx, job->ny);
   g_assert_cmpuint (
       td_iterative_give_slices (self), ==,
-      MIN (MAX (job_portion (job) / slice, 1), self->slabs ? self->slab_rows : job->size[2]));
+      MIN (MAX (job_portion (job) / slice, 1), self->slabs ? self->slab_rows : job->nz));
 }
 
 /* The slabs' rows are all of them, each about the axis at its middle. */
@@ -253,8 +172,8 @@ check_bytes (const TdPlan *plan, const Job *job)
   const TdIterativeCut *cut = &self->cut;
   const guint nx = self->task.nx, ny = self->task.ny, nz = self->task.nz;
   const guint64 slice = td_test_floats (1, nx, ny);
-  const guint64 out = td_test_floats (1, job->size[0], job->size[1]);
-  const guint64 most = self->slabs ? self->slab_rows : job->size[2];
+  const guint64 out = td_test_floats (1, job->nx, job->ny);
+  const guint64 most = self->slabs ? self->slab_rows : job->nz;
   const guint64 give = MAX (MIN (job_portion (job) / out, most), 1) * out;
   /* Whole slices are put in where iterations begin with some. */
   const guint64 put
@@ -329,7 +248,7 @@ test_job (gconstpointer data)
 static void
 test_subsets (void)
 {
-  const Job job = { FALSE, 20, 2, 9, "sirt", { NULL }, 0 };
+  const Job job = { FALSE, 20, 2, 9, "sirt", NULL, 0 };
   g_autoptr (TdScan) scan = job_scan (&job);
 
   for (guint subsets = 9; subsets <= 10; subsets++) {
@@ -353,7 +272,7 @@ test_subsets (void)
 static void
 test_half_field (void)
 {
-  const Job job = { FALSE, 20, 2, 9, "sirt", { NULL }, 0 };
+  const Job job = { FALSE, 20, 2, 9, "sirt", NULL, 0 };
   g_autoptr (TdScan) scan = job_scan (&job);
   g_autoptr (GError) error = NULL;
   TdRecipe recipe;
@@ -370,7 +289,7 @@ test_half_field (void)
 static void
 test_place_start (void)
 {
-  const Job job = { FALSE, 200, 100, 60, "sirt", { NULL }, 0 };
+  const Job job = { FALSE, 200, 100, 60, "sirt", NULL, 0 };
   g_autoptr (TdScan) scan = job_scan (&job);
   const guint64 volume = td_test_floats (200, 200, 100);
   g_autoptr (TdPlan) plan = job_plan (&job, scan);
@@ -394,11 +313,11 @@ static void
 test_limit (void)
 {
   static const Job wanted[] = {
-    { FALSE, 160, 120, 60, "sirt", { NULL } },       { FALSE, 160, 120, 60, "fista-tv", { NULL } },
-    { FALSE, 160, 120, 60, "cgls", { NULL } },       { TRUE, 100, 80, 60, "sirt", { NULL } },
-    { TRUE, 100, 80, 60, "fista-tv", { NULL } },     { TRUE, 100, 80, 60, "cgls", { NULL } },
-    { FALSE, 160, 120, 60, "sirt", { "zero" } },     { TRUE, 100, 80, 60, "sirt", { "zero" } },
-    { FALSE, 160, 120, 60, "sirt", { "filtered" } },
+    { FALSE, 160, 120, 60, "sirt", NULL },       { FALSE, 160, 120, 60, "fista-tv", NULL },
+    { FALSE, 160, 120, 60, "cgls", NULL },       { TRUE, 100, 80, 60, "sirt", NULL },
+    { TRUE, 100, 80, 60, "fista-tv", NULL },     { TRUE, 100, 80, 60, "cgls", NULL },
+    { FALSE, 160, 120, 60, "sirt", "zero" },     { TRUE, 100, 80, 60, "sirt", "zero" },
+    { FALSE, 160, 120, 60, "sirt", "filtered" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (wanted); i++) {
@@ -412,7 +331,7 @@ test_limit (void)
 
       recipe_init (&recipe, "host", NAN);
       g_assert_true (td_recipe_set (&recipe, "method", job->method, NULL));
-      g_strlcpy (recipe.start, job->options[0] ? job->options[0] : "auto", sizeof recipe.start);
+      g_strlcpy (recipe.start, job->options ? job->options : "auto", sizeof recipe.start);
       recipe.memory_limit_bytes = (guint64) limit;
       g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
       if (!plan) {

@@ -41,93 +41,53 @@ save_views (const TestFolder *folder, const char *start, guint n)
   }
 }
 
-/* Layouts of the field's programs: @files are made with values 1, 2, 3 … in this order;
- * @projections,
- * @flats and @darks say by value what must be found, in order. */
+/* Layouts of the field's programs. @files are made with values 1, 2, 3 … in this order. Each digit
+   of the last three is a value that must be found, in order; NULL: none. */
 typedef struct {
-  const char *name;
-  const char *files[10];
-  const char *opened;
-  guint projections[5], flats[5], darks[5];
+  const char *name, *files, *opened;
+  const char *projections, *flats, *darks;
 } Found;
 
 static const Found found[] = {
-  { "natural-order", { "a_9.tif", "a_10.tif", "a_2.tif" }, "", { 3, 1, 2 } },
-  { "prefixes",
-    { "img_0000.tif", "img_0001.tif", "flat_0000.tif", "flat_0001.tif", "dark_0000.tif" },
-    "",
-    { 1, 2 },
-    { 3, 4 },
-    { 5 } },
+  { "natural-order", "a_9.tif a_10.tif a_2.tif", "", "312" },
+  { "prefixes", "img_0000.tif img_0001.tif flat_0000.tif flat_0001.tif dark_0000.tif", "", "12",
+    "34", "5" },
   { "sibling-folders",
-    { "tomo/t_0.tif", "tomo/t_1.tif", "Flat_Before/f_0.tif", "Flat_After/f_0.tif", "Dark/d_0.tif" },
-    "tomo",
-    { 1, 2 },
-    { 4, 3 },
-    { 5 } },
-  { "from-above",
-    { "tomo/t_0.tif", "tomo/t_1.tif", "flats/f_0.tif", "darks/d_0.tif" },
-    "",
-    { 1, 2 },
-    { 3 },
-    { 4 } },
-  { "by-a-file",
-    { "tomo/t_0.tif", "tomo/t_1.tif", "tomo/other.tif", "ob/f_0.tif" },
-    "tomo/t_1.tif",
-    { 1, 2 },
-    { 4 } },
-  { "esrf",
-    { "scan0000.tif", "scan0001.tif", "scan0002.tif", "refHST0000.tif", "refHST0003.tif",
-      "darkend0000.tif" },
-    "",
-    { 1, 2, 3 },
-    { 4, 5 },
-    { 6 } },
-  { "muhrec",
-    { "proj_0001.tif", "proj_0002.tif", "ob_0001.tif", "dc_0001.tif" },
-    "",
-    { 1, 2 },
-    { 3 },
-    { 4 } },
-  { "imbl", /* the Australian Synchrotron's */
-    { "SAMPLE_0001.tif", "SAMPLE_0002.tif", "BG__BEFORE_0001.tif", "BG__AFTER_0001.tif",
-      "DF__BEFORE_0001.tif" },
-    "",
-    { 1, 2 },
-    { 4, 3 },
-    { 5 } },
+    "tomo/t_0.tif tomo/t_1.tif Flat_Before/f_0.tif Flat_After/f_0.tif Dark/d_0.tif", "tomo", "12",
+    "43", "5" },
+  { "from-above", "tomo/t_0.tif tomo/t_1.tif flats/f_0.tif darks/d_0.tif", "", "12", "3", "4" },
+  { "by-a-file", "tomo/t_0.tif tomo/t_1.tif tomo/other.tif ob/f_0.tif", "tomo/t_1.tif", "12", "4" },
+  { "esrf", "scan0000.tif scan0001.tif scan0002.tif refHST0000.tif refHST0003.tif darkend0000.tif",
+    "", "123", "45", "6" },
+  { "muhrec", "proj_0001.tif proj_0002.tif ob_0001.tif dc_0001.tif", "", "12", "3", "4" },
+  { "imbl" /* the Australian Synchrotron's */,
+    "SAMPLE_0001.tif SAMPLE_0002.tif BG__BEFORE_0001.tif BG__AFTER_0001.tif DF__BEFORE_0001.tif",
+    "", "12", "43", "5" },
   { "references",
-    { "scan/reference_bone_1.tif", "scan/reference_bone_2.tif", "References/r_1.tif",
-      "background_1.tif" },
-    "scan",
-    { 1, 2 },
-    { 4, 3 } },
-  { "half-turn", { "t_0.tif", "t_1.tif", "t_180deg.tif" }, "", { 1, 2 } },
-  { "below",
-    { "run/raw_0.tiff", "run/raw_1.tiff", "ff_1.tif", "df_1.tif" },
-    "",
-    { 1, 2 },
-    { 3 },
-    { 4 } },
-  { "of-the-first-scan",
-    { "A/t_0.tif", "A/t_1.tif", "A_flats/f_0.tif", "B/t_0.tif", "B/t_1.tif" },
-    "B",
-    { 4, 5 } },
-  { "of-the-last-scan",
-    { "B/t_0.tif", "B/t_1.tif", "Z/t_0.tif", "Z/t_1.tif", "Z_flats/f_0.tif" },
-    "B",
-    { 1, 2 } },
-  { "words", { "left.tif", "right.tif" }, "", { 1, 2 } },
+    "scan/reference_bone_1.tif scan/reference_bone_2.tif References/r_1.tif background_1.tif",
+    "scan", "12", "43" },
+  { "half-turn", "t_0.tif t_1.tif t_180deg.tif", "", "12" },
+  { "below", "run/raw_0.tiff run/raw_1.tiff ff_1.tif df_1.tif", "", "12", "3", "4" },
+  { "of-the-first-scan", "A/t_0.tif A/t_1.tif A_flats/f_0.tif B/t_0.tif B/t_1.tif", "B", "45" },
+  { "of-the-last-scan", "B/t_0.tif B/t_1.tif Z/t_0.tif Z/t_1.tif Z_flats/f_0.tif", "B", "12" },
+  { "words", "left.tif right.tif", "", "12" },
 };
 
-static guint
-length (const guint *values)
+/* @odd: the place of one of another size, counted from 1; 0: there is none. */
+static void
+save_files (const TestFolder *folder, const char *names, guint odd)
 {
-  guint n = 0;
+  g_auto (GStrv) files = g_strsplit (names, " ", -1);
 
-  while (n < 5 && values[n])
-    n++;
-  return n;
+  for (guint i = 0; files[i]; i++)
+    save_frame (folder, files[i], COLUMNS, i + 1 == odd ? ROWS + 1 : ROWS, i + 1);
+}
+
+static void
+check_values (TdScan *scan, TdFrameKind kind, const char *digits)
+{
+  for (guint i = 0; digits && digits[i]; i++)
+    g_assert_cmpfloat (first_value (scan, kind, i), ==, g_ascii_digit_value (digits[i]));
 }
 
 static void
@@ -138,18 +98,14 @@ test_found (gconstpointer data)
   g_autofree char *path = test_folder_file (folder, case_->opened);
   TdScanOptions options = { .angles = "0:180" };
 
-  for (guint i = 0; case_->files[i]; i++)
-    save_frame (folder, case_->files[i], COLUMNS, ROWS, i + 1);
+  save_files (folder, case_->files, 0);
   g_autoptr (TdScan) scan = open_scan (path, &options);
   const TdScanFacts *facts = td_scan_facts (scan);
-  g_assert_cmpuint (facts->n_views, ==, length (case_->projections));
-  g_assert_cmpuint (facts->n_flats, ==, length (case_->flats));
-  for (guint i = 0; i < facts->n_views; i++)
-    g_assert_cmpfloat (first_value (scan, TD_FRAME_PROJECTION, i), ==, case_->projections[i]);
-  for (guint i = 0; i < facts->n_flats; i++)
-    g_assert_cmpfloat (first_value (scan, TD_FRAME_FLAT, i), ==, case_->flats[i]);
-  for (guint i = 0; i < length (case_->darks); i++)
-    g_assert_cmpfloat (first_value (scan, TD_FRAME_DARK, i), ==, case_->darks[i]);
+  g_assert_cmpuint (facts->n_views, ==, strlen (case_->projections));
+  g_assert_cmpuint (facts->n_flats, ==, case_->flats ? strlen (case_->flats) : 0);
+  check_values (scan, TD_FRAME_PROJECTION, case_->projections);
+  check_values (scan, TD_FRAME_FLAT, case_->flats);
+  check_values (scan, TD_FRAME_DARK, case_->darks);
   g_assert_cmpuint (td_scan_extra_frames (scan), ==, strcmp (case_->name, "half-turn") == 0);
   if (strcmp (case_->name, "half-turn") == 0) {
     g_autoptr (TdScan) all = td_scan_with_extra (scan);
@@ -170,40 +126,22 @@ test_found (gconstpointer data)
 
 /* What must be refused, and which word the sentence must hold. */
 typedef struct {
-  const char *name;
-  const char *files[6];
+  const char *name, *files;
   guint odd; /* this file (counted from 1) is of another size */
   const char *opened, *angles, *mentioned;
   TdErrorCode code;
 } Refused;
 
 static const Refused refused[] = {
-  { "no-angles", { "a_0.tif", "a_1.tif" }, 0, "", NULL, "0:180", TD_ERROR_ANGLES },
-  { "two-series",
-    { "a_0.tif", "a_1.tif", "b_0.tif", "b_1.tif" },
-    0,
-    "",
-    "0:1",
-    "a_#.tif",
+  { "no-angles", "a_0.tif a_1.tif", 0, "", NULL, "0:180", TD_ERROR_ANGLES },
+  { "two-series", "a_0.tif a_1.tif b_0.tif b_1.tif", 0, "", "0:1", "a_#.tif",
     TD_ERROR_UNSUPPORTED },
-  { "last-size", { "a_0.tif", "a_1.tif", "a_2.tif" }, 3, "", "0:1", "a_2.tif", TD_ERROR_BAD_FILE },
-  { "flat-size",
-    { "a_0.tif", "a_1.tif", "flat_0.tif" },
-    3,
-    "",
-    "0:1",
-    "flat_0.tif",
-    TD_ERROR_BAD_FILE },
-  { "only-flats",
-    { "flat_0.tif", "flat_1.tif" },
-    0,
-    "",
-    "0:1",
-    "no projections",
-    TD_ERROR_NOT_FOUND },
-  { "nothing", { NULL }, 0, "", "0:1", "no TIFF", TD_ERROR_NOT_FOUND },
-  { "absent", { NULL }, 0, "scan.tif", "0:1", "scan.tif", TD_ERROR_NOT_FOUND },
-  { "angle-file", { "a_0.tif", "a_1.tif" }, 0, "", "none.txt", "none.txt", TD_ERROR_NOT_FOUND },
+  { "last-size", "a_0.tif a_1.tif a_2.tif", 3, "", "0:1", "a_2.tif", TD_ERROR_BAD_FILE },
+  { "flat-size", "a_0.tif a_1.tif flat_0.tif", 3, "", "0:1", "flat_0.tif", TD_ERROR_BAD_FILE },
+  { "only-flats", "flat_0.tif flat_1.tif", 0, "", "0:1", "no projections", TD_ERROR_NOT_FOUND },
+  { "nothing", "", 0, "", "0:1", "no TIFF", TD_ERROR_NOT_FOUND },
+  { "absent", "", 0, "scan.tif", "0:1", "scan.tif", TD_ERROR_NOT_FOUND },
+  { "angle-file", "a_0.tif a_1.tif", 0, "", "none.txt", "none.txt", TD_ERROR_NOT_FOUND },
 };
 
 static void
@@ -215,8 +153,7 @@ test_refused (gconstpointer data)
   TdScanOptions options = { .angles = case_->angles };
   g_autoptr (GError) error = NULL;
 
-  for (guint i = 0; case_->files[i]; i++)
-    save_frame (folder, case_->files[i], COLUMNS, i + 1 == case_->odd ? ROWS + 1 : ROWS, i + 1);
+  save_files (folder, case_->files, case_->odd);
   g_assert_null (td_scan_open (path, &options, NULL, &error));
   test_assert_sentence (error, case_->mentioned);
   g_assert_error (error, TD_ERROR, (int) case_->code);
