@@ -1204,6 +1204,47 @@ test_endings (void)
   }
 }
 
+/* Flats that are named: a folder of images, one image, or a folder without any. */
+static void
+test_stated_flats (void)
+{
+  static const struct {
+    const char *flats, *says;
+    guint n;
+  } cases[] = { { "f", NULL, 2 },
+                { "f/a_1.tif", NULL, 1 },
+                { "none", "given for the flats, holds no TIFF files", 0 } };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *views = test_folder_file (folder, "views");
+  g_autofree char *none = test_folder_file (folder, "none");
+
+  for (guint i = 0; i < 4; i++) {
+    g_autofree char *name = g_strdup_printf ("views/s_%u.tif", i);
+    save_frame (folder, name, COLUMNS, ROWS, 1);
+  }
+  save_frame (folder, "f/a_1.tif", COLUMNS, ROWS, 5);
+  save_frame (folder, "f/a_2.tif", COLUMNS, ROWS, 5);
+  g_assert_cmpint (g_mkdir (none, 0700), ==, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    for (guint darks = 0; darks < 2; darks++) {
+      g_autofree char *path = test_folder_file (folder, cases[i].flats);
+      const TdScanOptions options
+          = { .flats = darks ? NULL : path, .darks = darks ? path : NULL, .angles = "0:180" };
+      g_autoptr (GError) error = NULL;
+      g_autoptr (TdScan) scan = td_scan_open (views, &options, NULL, &error);
+
+      if (cases[i].says) {
+        g_assert_null (scan);
+        test_assert_sentence (error, darks ? "given for the darks" : cases[i].says);
+        continue;
+      }
+      g_assert_no_error (error);
+      const TdScanFacts *facts = td_scan_facts (scan);
+      g_assert_cmpuint (darks ? facts->n_darks : facts->n_flats, ==, cases[i].n);
+      g_assert_cmpuint (darks ? facts->n_flats : facts->n_darks, ==, 0);
+    }
+}
+
 /* What makes a RabbitCT file: its name or its size to the byte, and a header that can be one. */
 static void
 test_rabbitct (void)
@@ -1472,6 +1513,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/flats-above", test_flats_above);
   g_test_add_func ("/scan/stated-dataset", test_stated_dataset);
   g_test_add_func ("/scan/endings", test_endings);
+  g_test_add_func ("/scan/stated-flats", test_stated_flats);
   g_test_add_func ("/scan/rabbitct", test_rabbitct);
   g_test_add_func ("/scan/other-formats", test_other_formats);
   g_test_add_func ("/scan/names", test_names);
