@@ -321,7 +321,11 @@ test_palettes (void)
 {
   static const struct {
     gboolean falls, coloured;
-  } palettes[] = { { FALSE, FALSE }, { TRUE, FALSE }, { FALSE, TRUE } };
+    guint once; /* the one grey below which it falls */
+  } palettes[] = {
+    { FALSE, FALSE, 0 }, { TRUE, FALSE, 0 },    { FALSE, TRUE, 0 },
+    { FALSE, FALSE, 1 }, { FALSE, FALSE, 128 }, { FALSE, FALSE, 255 },
+  };
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "image.tif");
   g_autofree float *values = make_values (WIDTH * HEIGHT, 4), *read = g_new (float, WIDTH);
@@ -334,6 +338,8 @@ test_palettes (void)
 
     for (guint c = 0; c < 256; c++) {
       grey[c] = (guint16) (257 * (palettes[i].falls ? 255 - c : c));
+      if (c > 0 && c == palettes[i].once)
+        grey[c - 1] = green[c - 1] = (guint16) (257 * c + 1);
       green[c] = palettes[i].coloured && c == 200 ? 0 : grey[c];
     }
     for (guint image = 0; image < 2; image++) {
@@ -343,8 +349,8 @@ test_palettes (void)
     }
     TIFFClose (file);
     g_autoptr (TdTiff) tiff = td_tiff_open (path, NULL, NULL);
-    g_assert_cmpint (td_tiff_layout (tiff)->coloured, ==,
-                     palettes[i].falls || palettes[i].coloured);
+    const gboolean told = palettes[i].falls || palettes[i].coloured || palettes[i].once;
+    g_assert_cmpint (td_tiff_layout (tiff)->coloured, ==, told);
     g_assert_true (read_rows (tiff, 2, 1, read, NULL));
     g_assert_cmpmem (read, WIDTH * sizeof *read, values + 2 * WIDTH, WIDTH * sizeof *read);
     g_autoptr (GError) error = NULL;
@@ -352,8 +358,7 @@ test_palettes (void)
         = td_scan_open (path, &(TdScanOptions) { .angles = "0:180" }, NULL, &error);
     g_assert_no_error (error);
     g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
-    g_assert_cmpint (strstr (notes, "has a palette of colours") != NULL, ==,
-                     palettes[i].falls || palettes[i].coloured);
+    g_assert_cmpint (strstr (notes, "has a palette of colours") != NULL, ==, told);
   }
 }
 
