@@ -244,6 +244,71 @@ test_meanwhile (void)
   }
 }
 
+/* ── Failures ── */
+
+static void
+cancel_search (gpointer cancellable)
+{
+  g_cancellable_cancel (cancellable);
+}
+
+static gboolean
+fail_job (TdJob *job, gpointer user, GError **error)
+{
+  return td_set_error (error, TD_ERROR_IO, "nothing runs here");
+}
+
+/* A row fails with whatever fails, or is cancelled with it. */
+static void
+test_fails (void)
+{
+  static const struct {
+    const char *name, *device;
+    double centre; /* NAN: it is searched */
+    TdBatchState state;
+    const char *says;
+  } cases[] = {
+    { "none.nxs", "host", 15.5, TD_BATCH_FAILED, "none.nxs" },
+    { "scan.nxs", "host", NAN, TD_BATCH_CANCELLED, NULL },
+    { "scan.nxs", "nobody", 15.5, TD_BATCH_FAILED, "nobody" },
+    { "scan.nxs", "host", 15.5, TD_BATCH_FAILED, "nothing runs here" },
+  };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.nxs");
+  g_autofree char *output = test_folder_file (folder, "scan.tif");
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
+  TdPhantomScan spec;
+  const TdScanOptions options = { 0 };
+
+  td_phantom_scan_init (&spec, NULL, 32, 3, 20);
+  g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, NULL);
+  g_assert_true (td_scan_save (scan, path, TD_SCAN_NXTOMO, NULL, NULL));
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    TdRecipe recipe;
+    g_autofree char *own = test_folder_file (folder, cases[i].name);
+    g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+    g_autoptr (TdBatchRow) row = td_batch_row_new (own, output);
+    g_autoptr (GError) error = NULL;
+    const TdBatchWork work = { .engine = engine,
+                               .options = &options,
+                               .recipe = &recipe,
+                               .searches = cancel_search,
+                               .run = fail_job,
+                               .user = cancellable };
+
+    td_recipe_init (&recipe);
+    g_strlcpy (recipe.devices, cases[i].device, sizeof recipe.devices);
+    if (isfinite (cases[i].centre))
+      td_recipe_state_axis (&recipe, cases[i].centre, 0);
+    g_assert_false (td_batch_do (&work, row, cancellable, &error));
+    g_assert_cmpint (row->state, ==, cases[i].state);
+    if (cases[i].says)
+      test_assert_sentence (error, cases[i].says);
+    else
+      g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+  }
+}
+
 /* ── Arrivals ── */
 
 static void
@@ -369,5 +434,6 @@ main (int argc, char **argv)
   g_test_add_func ("/batch-row/arrivals-own", test_arrivals_own);
   g_test_add_func ("/batch-row/arrivals-of-nothing", test_arrivals_of_nothing);
   g_test_add_func ("/batch-row/meanwhile", test_meanwhile);
+  g_test_add_func ("/batch-row/fails", test_fails);
   return g_test_run ();
 }
