@@ -110,3 +110,14 @@ have_opencl (void)
 
   return g_ptr_array_find_with_equal_func (devices, "opencl:0", g_str_equal, NULL);
 }
+
+/* FALSE after skipping the test, which is for an OpenCL device. */
+static inline gboolean
+have_device (const char *id)
+{
+  const gboolean have = !g_str_has_prefix (id, "opencl") || have_opencl ();
+
+  if (!have)
+    g_test_skip ("no OpenCL device");
+  return have;
+}

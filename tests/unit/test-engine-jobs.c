@@ -103,10 +103,8 @@ test_memory (gconstpointer device)
   TdTestVolume whole, small;
   TdRecipe recipe;
 
-  if (g_str_equal (device, "opencl:0") && !have_opencl ()) {
-    g_test_skip ("no OpenCL device");
+  if (!have_device (device))
     return;
-  }
   recipe_init (&recipe, device, 49.25);
   reconstruct (scan, &recipe, &whole);
 
@@ -216,10 +214,8 @@ test_two_limits (void)
   Tight tight = { NULL };
   TdRecipe recipe;
 
-  if (!have_opencl ()) {
-    g_test_skip ("no OpenCL device");
+  if (!have_device ("opencl:0"))
     return;
-  }
   recipe_init (&recipe, "opencl:0", 49.25);
   g_autoptr (TdPlan) roomy = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
   g_assert_no_error (error);
@@ -255,10 +251,8 @@ test_two_devices (void)
   TdTestVolume one, two;
   TdRecipe recipe;
 
-  if (!have_opencl ()) {
-    g_test_skip ("no OpenCL device");
+  if (!have_device ("opencl:0"))
     return;
-  }
   recipe_init (&recipe, "host", 33.25);
   reconstruct (scan, &recipe, &one);
   recipe_init (&recipe, "host,opencl:0", 33.25);
@@ -277,10 +271,8 @@ test_two_lanes (void)
   TdTestVolume one, two;
   TdRecipe recipe;
 
-  if (!have_opencl ()) {
-    g_test_skip ("no OpenCL device");
+  if (!have_device ("opencl:0"))
     return;
-  }
   recipe_init (&recipe, "host", 33.25);
   reconstruct (scan, &recipe, &one);
   recipe_init (&recipe, "opencl:0", 33.25);
@@ -313,10 +305,8 @@ test_halo (gconstpointer device)
   TdTestVolume plain;
   TdRecipe recipe;
 
-  if (g_str_equal (device, "opencl:0") && !have_opencl ()) {
-    g_test_skip ("no OpenCL device");
+  if (!have_device (device))
     return;
-  }
   recipe_init (&recipe, device, 33.25);
   reconstruct (inner, &recipe, &plain);
   for (guint halo = 1; halo <= 40; halo += 13) {
@@ -446,10 +436,8 @@ test_precision (gconstpointer device)
                 { TD_PRECISION_HALF_RUN, TRUE } };
   g_autoptr (TdScan) scan = phantom_scan (64, 8, 40);
 
-  if (g_str_equal (device, "opencl:0") && !have_opencl ()) {
-    g_test_skip ("no OpenCL device");
+  if (!have_device (device))
     return;
-  }
   g_autoptr (GPtrArray) devices = td_engine_devices (engine, device, NULL);
   if (td_device_info (devices->pdata[0])->kind != TD_DEVICE_CPU) {
     g_test_skip ("the device is not a CPU");
@@ -516,10 +504,8 @@ test_building (void)
   g_autoptr (GError) error = NULL;
   TdRecipe recipe;
 
-  if (!have_opencl ()) {
-    g_test_skip ("no OpenCL device");
+  if (!have_device ("opencl:0"))
     return;
-  }
   recipe_init (&recipe, "opencl:0", 33.25);
   g_autoptr (GPtrArray) devices = td_engine_devices (own, "opencl:0", NULL);
   TdDevice *device = devices->pdata[0];

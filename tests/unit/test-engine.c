@@ -232,10 +232,8 @@ test_bad_samples (gconstpointer device)
   TdTestVolume clean, spoilt;
   TdRecipe recipe;
 
-  if (g_str_equal (device, "opencl:0") && !have_opencl ()) {
-    g_test_skip ("no OpenCL device");
+  if (!have_device (device))
     return;
-  }
   recipe_init (&recipe, device, 33.25);
   reconstruct (inner, &recipe, &clean);
   reconstruct (scan, &recipe, &spoilt);
@@ -411,10 +409,8 @@ test_stuck_pixels (gconstpointer device)
   g_autoptr (TdScan) inner = phantom_scan (64, 3, 40);
   Counting counting = { .spoil = spoil_stuck };
 
-  if (g_str_equal (device, "opencl:0") && !have_opencl ()) {
-    g_test_skip ("no OpenCL device");
+  if (!have_device (device))
     return;
-  }
   for (stuck = STUCK; stuck < N_SPOILS; stuck++) {
     g_autoptr (TdScan) scan = counting_scan (&counting, inner);
     TdTestVolume volume;
@@ -606,10 +602,8 @@ test_dark_flats (gconstpointer device)
   g_autoptr (TdScan) inner = phantom_scan (64, 3, 40);
   Counting counting = { .spoil = spoil_exposure };
 
-  if (g_str_equal (device, "opencl:0") && !have_opencl ()) {
-    g_test_skip ("no OpenCL device");
+  if (!have_device (device))
     return;
-  }
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     g_autoptr (TdScan) scan = counting_scan (&counting, inner);
     TdTestVolume volume;
@@ -682,10 +676,8 @@ check_wide (const WideCase *cases, guint n, const char *device, const char *word
   g_autoptr (TdScan) inner = phantom_scan (64, 3, 40);
   Counting counting = { .spoil = spoil_wide };
 
-  if (g_str_equal (device, "opencl:0") && !have_opencl ()) {
-    g_test_skip ("no OpenCL device");
+  if (!have_device (device))
     return;
-  }
   for (guint i = 0; i < n; i++) {
     g_autoptr (TdScan) scan = counting_scan (&counting, inner);
     TdTestVolume volume;
@@ -773,10 +765,8 @@ test_monitor (gconstpointer device)
   TdTestVolume clean, spoilt;
   TdRecipe recipe;
 
-  if (g_str_equal (device, "opencl:0") && !have_opencl ()) {
-    g_test_skip ("no OpenCL device");
+  if (!have_device (device))
     return;
-  }
   g_assert_cmpuint (facts->n_flats, ==, 10);
   for (guint i = 0; i < G_N_ELEMENTS (prepare); i++) {
     g_autoptr (TdScan) scan = counting_scan (&counting, inner);

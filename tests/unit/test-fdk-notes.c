@@ -116,10 +116,8 @@ test_case (gconstpointer data)
 
   recipe_init (&recipe, case_->option ? "opencl:0" : "host", NAN);
   recipe.filter_on = TD_FILTER_ON_CPU;
-  if (case_->option && !have_opencl ()) {
-    g_test_skip ("no OpenCL device");
+  if (case_->option && !have_device ("opencl:0"))
     return;
-  }
   if (case_->option) {
     g_assert_true (td_recipe_set (&recipe, "kernel", "texture", &error));
     g_assert_true (td_recipe_set (&recipe, "precision", strchr (case_->option, '=') + 1, &error));
@@ -406,10 +404,8 @@ test_stages (gconstpointer data)
   g_autoptr (GError) error = NULL;
   TdRecipe recipe;
 
-  if (g_str_has_prefix (stages[i].devices, "opencl") && !have_opencl ()) {
-    g_test_skip ("no OpenCL device");
+  if (!have_device (stages[i].devices))
     return;
-  }
   recipe_init (&recipe, stages[i].devices, NAN);
   recipe.output_format = TD_VOLUME_HDF5;
   recipe.iterations = 2;

@@ -950,26 +950,34 @@ test_rows_once (void)
   td_scan_unref (failing.inner);
 }
 
+/* Of a half acquisition about a tilted axis: its recipe, and with @options. */
+static TdLabResult *
+tilted_lab (TdPhantomScan *spec, const char *options, gboolean measure)
+{
+  g_autoptr (TdScan) scan = td_test_tilted_scan (spec);
+  g_autoptr (GError) error = NULL;
+  TdRecipe base;
+
+  td_recipe_init (&base);
+  g_strlcpy (base.devices, "host", sizeof base.devices);
+  base.n_steps = 0;
+  td_recipe_state_axis (&base, spec->centre_px, spec->tilt_deg);
+  g_autoptr (TdLab) lab = td_lab_new (&base, 20);
+  g_assert_true (td_lab_add (lab, "", NULL));
+  g_assert_true (td_lab_add (lab, options, NULL));
+  lab->measure = lab->reference = measure;
+  TdLabResult *result = td_lab_run (lab, engine, scan, NULL, NULL, NULL, &error);
+  g_assert_no_error (error);
+  return result;
+}
+
 /* A tilted axis makes slices of the whole detector wider than those of one row. The halves of their
    views are as wide, and the axis lies in the same place. */
 static void
 test_half_sizes (void)
 {
-  g_autoptr (GError) error = NULL;
   TdPhantomScan spec;
-  TdRecipe base;
-
-  g_autoptr (TdScan) scan = td_test_tilted_scan (&spec);
-  td_recipe_init (&base);
-  g_strlcpy (base.devices, "host", sizeof base.devices);
-  base.n_steps = 0;
-  td_recipe_state_axis (&base, spec.centre_px, spec.tilt_deg);
-  g_autoptr (TdLab) lab = td_lab_new (&base, 20);
-  g_assert_true (td_lab_add (lab, "", NULL));
-  g_assert_true (td_lab_add (lab, "--filter hann", NULL));
-  lab->measure = lab->reference = TRUE;
-  g_autoptr (TdLabResult) result = td_lab_run (lab, engine, scan, NULL, NULL, NULL, &error);
-  g_assert_no_error (error);
+  g_autoptr (TdLabResult) result = tilted_lab (&spec, "--filter hann", TRUE);
   g_assert_null (result->no_measure);
   g_assert_cmpuint (result->outcomes[0]->nx, >, td_row_blend_width (spec.n_columns, 8.4));
   /* There is no noise: what few views do to edges alone is left, a part of the object's 1. */
@@ -1069,20 +1077,8 @@ test_first (void)
 static void
 test_other_size (void)
 {
-  g_autoptr (GError) error = NULL;
   TdPhantomScan spec;
-  TdRecipe base;
-
-  g_autoptr (TdScan) scan = td_test_tilted_scan (&spec);
-  td_recipe_init (&base);
-  g_strlcpy (base.devices, "host", sizeof base.devices);
-  base.n_steps = 0;
-  td_recipe_state_axis (&base, spec.centre_px, spec.tilt_deg);
-  g_autoptr (TdLab) lab = td_lab_new (&base, 20);
-  g_assert_true (td_lab_add (lab, "", NULL));
-  g_assert_true (td_lab_add (lab, "--field-of-view full", NULL));
-  g_autoptr (TdLabResult) result = td_lab_run (lab, engine, scan, NULL, NULL, NULL, &error);
-  g_assert_no_error (error);
+  g_autoptr (TdLabResult) result = tilted_lab (&spec, "--field-of-view full", FALSE);
   const TdLabOutcome *wide = result->outcomes[0], *narrow = result->outcomes[1];
   g_assert_cmpuint (narrow->nx, ==, spec.n_columns);
   g_assert_cmpuint (wide->nx, >, spec.n_columns);

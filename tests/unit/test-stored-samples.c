@@ -243,10 +243,8 @@ test_job (gconstpointer data)
   TdRecipe recipe;
   Made device, host;
 
-  if (!have_opencl ()) {
-    g_test_skip ("no OpenCL device");
+  if (!have_device ("opencl:0"))
     return;
-  }
   g_autoptr (TdScan) scan = job_scan (c);
   recipe_of (&recipe, c);
   g_autoptr (GPtrArray) devices = td_engine_devices (engine, "opencl:0", &error);
@@ -306,10 +304,8 @@ test_raw (gconstpointer data)
   TdTestVolume raw, floats;
   TdRecipe recipe;
 
-  if (!have_opencl ()) {
-    g_test_skip ("no OpenCL device");
+  if (!have_device ("opencl:0"))
     return;
-  }
   camera->facts.sample_type = c->type;
   g_assert_true (td_scan_save (camera, file, c->format, NULL, &error));
   g_autoptr (TdScan) scan = td_scan_open (file, NULL, NULL, &error);
@@ -359,10 +355,8 @@ test_fault (gconstpointer data)
   TdRecipe recipe;
   Made device, host;
 
-  if (!have_opencl ()) {
-    g_test_skip ("no OpenCL device");
+  if (!have_device ("opencl:0"))
     return;
-  }
   g_autoptr (TdScan) scan = job_scan (c);
   recipe_of (&recipe, c);
   g_assert_true (make (scan, &recipe, TRUE, &host, &error));
@@ -407,10 +401,8 @@ test_nothing (void)
   TdRecipe recipe;
   Made made;
 
-  if (!have_opencl ()) {
-    g_test_skip ("no OpenCL device");
+  if (!have_device ("opencl:0"))
     return;
-  }
   for (guint i = 0; i < 40; i++)
     angles[i] = i * G_PI / 40;
   g_autoptr (TdScan) scan = td_test_scan (zeros, 90, 40, 64, angles);
