@@ -2,6 +2,7 @@
 /* Results that are written replace only what they may. */
 #include <glib/gstdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "dataset/error.h"
 #include "dataset/output.h"
@@ -287,10 +288,56 @@ test_closed (void)
   }
 }
 
+/* What is read is not replaced: the file itself, or a folder that it lies in, by any name. */
+static void
+test_spares (void)
+{
+  static const struct {
+    const char *path, *input; /* in the folder; "/": the root; NULL: none */
+    gboolean spares;
+  } cases[] = {
+    { "a/b/in.tif", "a/b/in.tif", FALSE }, { "a/b", "a/b/in.tif", FALSE },
+    { "a", "a/b/in.tif", FALSE },          { "/", "a/b/in.tif", FALSE },
+    { "link", "a/b/in.tif", FALSE },       { "a/b", "link", FALSE },
+    { "a/b/out.tif", "a/b/in.tif", TRUE }, { "other", "a/b/in.tif", TRUE },
+    { "none", "a/b/in.tif", TRUE },        { "a/b/in.tif", "a/b", TRUE },
+    { "a/b/in.tif", "none", TRUE },        { "a/b/in.tif", NULL, TRUE },
+  };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *inner = test_folder_file (folder, "a/b");
+  g_autofree char *other = test_folder_file (folder, "other");
+  g_autofree char *link = test_folder_file (folder, "link");
+  g_autofree char *in = test_folder_file (folder, "a/b/in.tif");
+  g_autofree char *out = test_folder_file (folder, "a/b/out.tif");
+  const char *const inputs[] = { other, out, in, NULL };
+
+  g_assert_cmpint (g_mkdir_with_parents (inner, 0700), ==, 0);
+  g_assert_cmpint (g_mkdir (other, 0700), ==, 0);
+  g_assert_true (g_file_set_contents (in, "", 0, NULL));
+  g_assert_true (g_file_set_contents (out, "", 0, NULL));
+  g_assert_cmpint (symlink (in, link), ==, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree char *path = g_str_equal (cases[i].path, "/")
+                                ? g_strdup ("/")
+                                : test_folder_file (folder, cases[i].path);
+    g_autofree char *input = cases[i].input ? test_folder_file (folder, cases[i].input) : NULL;
+    g_autoptr (GError) error = NULL;
+
+    g_assert_cmpint (td_output_spares (path, input, &error), ==, cases[i].spares);
+    if (!cases[i].spares)
+      test_assert_sentence (error, input);
+  }
+  for (guint i = 0; inputs[i]; i++) /* whichever of them it is */
+    g_assert_false (td_output_spares_all (inputs[i], inputs, NULL));
+  g_assert_false (td_output_spares_all (inner, inputs, NULL));
+  g_assert_true (td_output_spares_all (folder->path, NULL, NULL));
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/output/spares", test_spares);
   g_test_add_func ("/output/race", test_race);
   g_test_add_func ("/output/closed", test_closed);
   g_test_add_func ("/output/foreign-file", test_foreign_file);
