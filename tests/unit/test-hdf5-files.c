@@ -77,6 +77,26 @@ test_dxchange_step (void)
                                   1e-12);
 }
 
+/* Two views without angles are half a turn apart, one alone says nothing. */
+static void
+test_dxchange_few (void)
+{
+  for (guint n = 1; n <= 2; n++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.h5");
+    g_autoptr (GError) error = NULL;
+    hid_t file = td_h5_create_sized (path, 0);
+    {
+      g_auto (TdH5Id) exchange = add_group (file, "exchange");
+      add_frames (exchange, "data", 0, n, FALSE, 0);
+    }
+    g_assert_true (td_h5_finish (file));
+    g_autoptr (TdScan) scan = td_scan_open (path, NULL, NULL, &error);
+    td_test_pin ("%u: %s, %g", n, error ? error->message : "opened",
+                 scan ? td_scan_facts (scan)->angles_rad[n - 1] : 0);
+  }
+}
+
 /* A number at a path of groups, which are made where they are not there. */
 static void
 add_number (hid_t file, const char *path, double value, const char *units)
@@ -150,6 +170,14 @@ test_dxchange_pixels (void)
       2.6e-3,
       "binned by 2, and its objective magnifies 10 times: pixels of 0.0013 mm" },
     { { { DETECTOR "pixel_size_x", 6.5, "um" } }, 6.5e-3, 6.5e-3, "no magnification is stated" },
+    { { { DETECTOR "pixel_size_x", 6.5, "um" }, { OBJECTIVE "magnification", 0, NULL } },
+      6.5e-3,
+      6.5e-3,
+      "no magnification is stated" },
+    { { { DETECTOR "pixel_size_x", 6.5, "um" }, { OBJECTIVE "magnification", 0.5, NULL } },
+      13e-3,
+      13e-3,
+      "binned by 1, and its objective magnifies 0.5 times" },
     { { { DETECTOR "pixel_size_x", 6.5, "furlongs" } }, 0, 0, "“furlongs”" },
   };
 
@@ -188,11 +216,11 @@ test_dxchange_exposures (void)
     double flats;
     const char *different;
     gboolean said;
-  } cases[] = { { 0.2, NULL, FALSE },
-                { 0.1, NULL, TRUE },
-                { 0.1, "Different", TRUE },
-                { 0.1, "Same", FALSE },
-                { 0.3, "Different", TRUE } };
+    guint n;
+  } cases[]
+      = { { 0.2, NULL, FALSE, 2 },    { 0.1, NULL, TRUE, 2 },        { 0.1, "Different", TRUE, 1 },
+          { 0.1, "Same", FALSE, 2 },  { 0.3, "Different", TRUE, 2 }, { 0.1, "Different", FALSE, 0 },
+          { 0.2019, NULL, FALSE, 2 }, { 0.2021, NULL, TRUE, 2 },     { 0, NULL, FALSE, 2 } };
 
   for (guint i = 0; i < 2 * G_N_ELEMENTS (cases); i++) {
     const guint which = i / 2;
@@ -208,7 +236,8 @@ test_dxchange_exposures (void)
       g_auto (TdH5Id) exchange = add_group (file, "exchange");
 
       add_frames (exchange, "data", 0, VIEWS, FALSE, 0);
-      add_frames (exchange, "data_white", 30, 2, FALSE, 0);
+      if (cases[which].n > 0)
+        add_frames (exchange, "data_white", 30, cases[which].n, FALSE, 0);
       add_number (file, "measurement/instrument/detector/exposure_time", 0.2, "s");
       add_number (file, place, cases[which].flats, "s");
       g_auto (TdH5Id) parent = td_h5_find (file, group, NULL);
@@ -1832,6 +1861,7 @@ main (int argc, char **argv)
     g_test_add_data_func (name, GUINT_TO_POINTER (i), test_dxchange);
   }
   g_test_add_func ("/hdf5/dxchange/step", test_dxchange_step);
+  g_test_add_func ("/hdf5/dxchange/few", test_dxchange_few);
   g_test_add_func ("/hdf5/dxchange/pixels", test_dxchange_pixels);
   g_test_add_func ("/hdf5/dxchange/companions", test_dxchange_companions);
   g_test_add_func ("/hdf5/dxchange/exposures", test_dxchange_exposures);
