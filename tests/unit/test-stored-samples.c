@@ -108,6 +108,40 @@ test_values (gconstpointer data)
     check_values_on (devices->pdata[i], GPOINTER_TO_UINT (data));
 }
 
+/* A kernel that a device does not start is told of, either way. */
+static void
+test_not_started (void)
+{
+  g_autoptr (GPtrArray) devices = td_test_devices ();
+  const TdStoredScale scale = { 16, LOW, HIGH };
+
+  for (guint i = 1; i < devices->len; i++) {
+    TdDevice *device = td_test_open (devices->pdata[i]);
+    TdQueue *queue = td_queue_new (device, NULL);
+    TdBuffer *buffer = td_buffer_new (device, 64 * sizeof (float), NULL);
+    TdStoredSamples *stored = td_stored_samples_new (device, &scale, 64, NULL);
+    TdRawSamples *raw = td_raw_samples_new (device, 2, 64, NULL);
+
+    for (guint way = 0; way < 2; way++) {
+      g_autoptr (GError) error = NULL;
+      td_faulty_begin (device);
+      td_faulty.launches_left = 0;
+      td_faulty.failures_left = 1;
+      td_faulty.code = TD_ERROR_DEVICE_LOST;
+      g_assert_false (
+          way ? td_raw_samples_run (raw, queue, buffer, 64, &error)
+              : td_stored_samples_run (stored, queue, (TdPlace) { buffer, 0 }, 64, &error));
+      td_faulty_end ();
+      g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_LOST);
+    }
+    td_raw_samples_free (raw);
+    td_stored_samples_free (stored);
+    td_buffer_free (buffer);
+    td_queue_free (queue);
+    td_test_close (device);
+  }
+}
+
 /* ── Jobs ── */
 
 static TestFolder *folder;
@@ -435,6 +469,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/stored-samples/bytes", test_bytes);
   g_test_add_func ("/stored-samples/ends", test_ends);
+  g_test_add_func ("/stored-samples/not-started", test_not_started);
   folder = test_folder_new ();
   engine = td_engine_new (td_methods);
   g_test_add_data_func ("/stored-samples/values/16", GUINT_TO_POINTER (16), test_values);
