@@ -71,6 +71,19 @@ test_axis (void)
   g_assert_cmpfloat (fabs (td_rings_axis (modes, COLUMNS, angles, VIEWS, 0).axis - 56.3), <=, 1e-3);
   modes[0] = 1e3; /* cut off */
   g_assert_true (isnan (td_rings_axis (modes, COLUMNS, angles, VIEWS, 0).axis));
+  /* Whatever the values' unit: the three columns at an end have up to a twentieth of the most. */
+  for (guint i = 0; i < 4; i++) {
+    const float unit = i < 2 ? 1e-3f : 1e3f;
+    float most = 0;
+    g_autofree float *scaled = g_new (float, TD_RINGS_AXIS_MODES *COLUMNS);
+    for (guint k = 0; k < TD_RINGS_AXIS_MODES * COLUMNS; k++)
+      scaled[k] = unit * modes[k];
+    for (guint c = 1; c < COLUMNS; c++)
+      most = MAX (most, scaled[c]);
+    scaled[0] = 3 * 0.05f * most * (i % 2 ? 1.1f : 0.9f);
+    g_assert_cmpint (!isnan (td_rings_axis (scaled, COLUMNS, angles, VIEWS, 0).axis), ==,
+                     i % 2 == 0);
+  }
 }
 
 /* The same over half a turn, and offsets that move the centre of mass, but no difference of views.
