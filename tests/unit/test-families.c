@@ -2,7 +2,7 @@
 /* Every GPU back-projection family, variant by variant, within its stated bound of the
    double-precision reference, on every OpenCL and CUDA device there is. */
 #include "tests/common/devices.h"
-#include "compute/parallel/backproject.h"
+#include "compute/parallel/trial.h"
 
 #include <math.h>
 #include <string.h>
@@ -280,6 +280,28 @@ add_test (const char *path, const char *suffix, const char *device,
   g_test_add_data_func_full (name, subject, test, subject_free);
 }
 
+/* A shape that there is not is refused before anything is built. */
+static void
+test_no_shape (gconstpointer id)
+{
+  static const char *const names[] = { "alu", "hybrid", "oversampling" };
+  TdDevice *device = td_test_open (id);
+  TdBackprojectTask task;
+
+  td_trial_task_init (&task, 32, 8, 32, TD_INTERPOLATION_LINEAR, TD_PRECISION_SINGLE);
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
+    const TdBackprojectFamily *family = td_backproject_family (names[i], NULL);
+    TdBackprojectVariant *variant = td_backproject_variant_new (names[i], 1, "TD_TILE=33");
+    g_autoptr (GError) error = NULL;
+
+    g_assert_null (td_backprojector_new (family, device, &task, variant, 1, &error));
+    g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+    td_backproject_variant_free (variant);
+  }
+  g_free ((double *) task.angles_rad);
+  td_test_close (device);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -290,6 +312,8 @@ main (int argc, char **argv)
     const TdDeviceEntry *entry = devices->pdata[d];
     if (!entry->available || strcmp (entry->api, "host") == 0)
       continue;
+    g_autofree char *none = g_strdup_printf ("/families/%s/no-shape", entry->id);
+    g_test_add_data_func_full (none, g_strdup (entry->id), test_no_shape, g_free);
     for (guint f = 0; td_backproject_families ()[f]; f++) {
       const TdBackprojectFamily *family = td_backproject_families ()[f];
       if (strcmp (family->name, "host") == 0)
