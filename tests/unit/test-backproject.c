@@ -230,6 +230,37 @@ test_update (void)
   g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 }
 
+/* A projector follows a new centre, and is made anew for rows of another width or number. */
+static void
+test_follows (gconstpointer id)
+{
+  const double angles[] = { 0, 0.5, 1, 1.5, 2, 2.5 };
+  const TdBackprojectTask task = { .n_columns = 40,
+                                   .n_views = G_N_ELEMENTS (angles) - 1,
+                                   .nx = 16,
+                                   .ny = 16,
+                                   .step = 1,
+                                   .centre_px = 20,
+                                   .angles_rad = angles,
+                                   .scale = 1,
+                                   .interpolation = TD_INTERPOLATION_LINEAR };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdDevice) device = td_device_open (id, &error);
+  g_autoptr (TdBackprojector) projector
+      = td_backprojector_new (td_backproject_family ("host", NULL), device, &task, NULL, 1, &error);
+
+  g_assert_no_error (error);
+  for (guint i = 0; i < 4; i++) {
+    TdBackprojectTask other = task;
+    other.centre_px += i == 0 ? 1.5 : 0;
+    other.n_columns += i == 1;
+    other.n_views += i == 2;
+    other.n_views -= i == 3;
+    g_assert_cmpint (td_backprojector_update (projector, &other, &error), ==, i == 0);
+    g_assert_no_error (error);
+  }
+}
+
 /* One value after the other that no geometry has. */
 static void
 check_numbers (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *fine)
@@ -368,5 +399,6 @@ main (int argc, char **argv)
   g_test_add_func ("/backproject/host-is-exact", test_host_is_exact);
   g_test_add_func ("/backproject/update-and-cancel", test_update);
   g_test_add_func ("/backproject/refusals", test_refusals);
+  td_test_each_device ("backproject", &(TdDeviceTest) { "follows", test_follows }, 1);
   return g_test_run ();
 }
