@@ -472,15 +472,20 @@ static struct {
   const TdDeviceOps *sound;
   TdJob *job;
   gint launches, stages;
+  gint64 over_us; /* when the first launch was over */
 } slow;
+
+#define SLOW_S 0.6
 
 /* As a driver that compiles at the first launch. */
 static gboolean
 slow_launch (TdQueue *queue, TdKernel *kernel, const guint groups[3], const guint local[3],
              const TdArg *args, guint n_args, GError **error)
 {
-  if (g_atomic_int_add (&slow.launches, 1) == 0)
-    g_usleep (600 * 1000);
+  if (g_atomic_int_add (&slow.launches, 1) == 0) {
+    g_usleep ((gulong) (SLOW_S * G_USEC_PER_SEC));
+    slow.over_us = g_get_monotonic_time ();
+  }
   return slow.sound->launch (queue, kernel, groups, local, args, n_args, error);
 }
 
@@ -526,6 +531,7 @@ test_building (void)
   ops.program_build = slow_build;
   device->ops = &ops;
   const gboolean ok = td_job_run (job, NULL, &error);
+  const double after_s = (g_get_monotonic_time () - slow.over_us) * 1e-6;
   device->ops = slow.sound;
   g_assert_no_error (error);
   g_assert_true (ok);
@@ -533,7 +539,8 @@ test_building (void)
   g_assert_cmpint (slow.stages, >, 0);
   g_assert_false (td_job_is_warm (job));
   const double rate = td_engine_rate (own, key, updates);
-  g_assert_true (rate == before || rate > updates / 0.6);
+  /* Two slabs may be under way beside each other, and a busy machine takes long for them. */
+  g_assert_true (rate == before || updates / rate < MAX (SLOW_S, 3 * after_s));
 }
 
 /* ── Frames that are unpacked whole ── */
