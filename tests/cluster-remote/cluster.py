@@ -66,7 +66,7 @@ class Place:
         self.scan = self.folder / "scan.nxs"
         self.run("phantom", "shepp-logan", "--cone", "--output", self.scan, "--columns", 48, "--rows", 32,
                  "--views", 60)
-        self.children, self.kept = [], set()
+        self.children, self.kept, self.look_s = [], set(), 0
 
     def command(self, *words):
         return [self.cli] + [str(word) for word in words]
@@ -113,7 +113,9 @@ class Place:
         return done.stdout.strip()
 
     def job(self, job_id):
+        start = time.monotonic()
         listed = json.loads(self.run("jobs", "--json").stdout)["jobs"]
+        self.look_s = time.monotonic() - start
         return next(job for job in listed if job["id"] == job_id)
 
     @staticmethod
@@ -183,7 +185,7 @@ class Sshd:
         if os.getuid() == 0:
             os.makedirs("/run/sshd", exist_ok=True)
         self.start()
-        if not wait_for(self.answers, 5):
+        if not wait_for(self.answers, 30):
             raise Missing("sshd does not start: " + (place.folder / "sshd.log").read_text()[-300:])
 
     def start(self):
@@ -278,7 +280,7 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
         host.spawn("munged", shutil.which("munged"), "--foreground", "--force", f"--key-file={self.key}",
                    f"--socket={own}/munge.socket", f"--pid-file={own}/munge.pid", f"--seed-file={own}/munge.seed",
                    f"--log-file={own}/munge.log")
-        if not wait_for(lambda: is_there(f"{own}/munge.socket"), 5):
+        if not wait_for(lambda: is_there(f"{own}/munge.socket"), 30):
             raise Missing("munged does not start: " + self.last_words("munged"))
 
     def start_node(self, host, name):
