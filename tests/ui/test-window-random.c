@@ -179,12 +179,15 @@ random_scroll_along (GtkAdjustment *adjustment, double at, double size)
   return gtk_adjustment_get_value (adjustment) == value;
 }
 
+/* A list that dropped down has a surface of its own, which may lie beside the window. What its
+ * button stands in does not scroll it. */
 static gboolean
 random_scroll (GtkWidget *widget)
 {
   gboolean there = TRUE;
 
-  for (GtkWidget *up = gtk_widget_get_parent (widget); up; up = gtk_widget_get_parent (up)) {
+  for (GtkWidget *up = gtk_widget_get_parent (widget); !GTK_IS_NATIVE (up);
+       up = gtk_widget_get_parent (up)) {
     graphene_rect_t at;
     if (!GTK_IS_VIEWPORT (up) || !gtk_widget_compute_bounds (widget, up, &at))
       continue;
@@ -197,13 +200,13 @@ random_scroll (GtkWidget *widget)
 }
 
 static gboolean
-random_is_in_window (GtkWidget *widget)
+random_is_seen (GtkWidget *widget)
 {
-  GtkWidget *window = GTK_WIDGET (gtk_widget_get_root (widget));
-  graphene_rect_t at, seen = GRAPHENE_RECT_INIT (0, 0, (float) gtk_widget_get_width (window),
-                                                 (float) gtk_widget_get_height (window));
+  GtkWidget *surface = GTK_WIDGET (gtk_widget_get_native (widget));
+  graphene_rect_t at, seen = GRAPHENE_RECT_INIT (0, 0, (float) gtk_widget_get_width (surface),
+                                                 (float) gtk_widget_get_height (surface));
 
-  return gtk_widget_compute_bounds (widget, window, &at)
+  return gtk_widget_compute_bounds (widget, surface, &at)
          && graphene_rect_intersection (&at, &seen, NULL);
 }
 
@@ -217,7 +220,7 @@ random_reach (GtkWidget *widget)
   random_close_lists (GTK_WIDGET (gtk_widget_get_root (widget)), widget);
   for (guint i = 0; i < 100 && gtk_widget_get_mapped (widget); i++) {
     random_next_frame (widget);
-    if (gtk_widget_get_mapped (widget) && random_scroll (widget) && random_is_in_window (widget))
+    if (gtk_widget_get_mapped (widget) && random_scroll (widget) && random_is_seen (widget))
       return gtk_widget_is_sensitive (widget);
   }
   if (gtk_widget_get_mapped (widget)) {
