@@ -725,17 +725,19 @@ test_list_leaves (void)
       = gtk_viewport_get_child (GTK_VIEWPORT (gtk_widget_get_ancestor (button, GTK_TYPE_VIEWPORT)));
   graphene_rect_t at;
 
+  td_test_wait (is_laid_out, down, "the panel");
   g_assert_true (gtk_widget_compute_bounds (button, content, &at));
-  const double shows = at.origin.y, hides = at.origin.y + at.size.height;
-  gtk_adjustment_set_value (down, shows);
+  gtk_adjustment_set_value (down, at.origin.y);
   td_test_wait (is_in_sight, button, "the button");
   gtk_popover_popup (GTK_POPOVER (chooser));
   td_test_wait (is_mapped, chooser, "the list of steps");
-  gtk_adjustment_set_value (down, (shows + hides) / 2);
+  g_assert_true (gtk_widget_compute_bounds (button, content, &at));
+  gtk_adjustment_set_value (down, at.origin.y + at.size.height / 2);
   g_assert_true (gtk_widget_get_visible (chooser));
-  gtk_adjustment_set_value (down, hides);
+  gtk_adjustment_set_value (down, at.origin.y + at.size.height);
   g_assert_false (gtk_widget_get_visible (chooser));
-  gtk_adjustment_set_value (down, shows);
+  gtk_adjustment_set_value (down, at.origin.y);
+  td_test_wait (is_in_sight, button, "the button to come back");
   gtk_popover_popup (GTK_POPOVER (chooser));
   td_test_wait (is_mapped, chooser, "the list of steps");
   td_test_activate ("toggle-sidebar", NULL);
