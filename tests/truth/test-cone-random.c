@@ -554,7 +554,7 @@ run_job (TdRandom *random, guint64 seed, const Scan *scan, GPtrArray *ids)
   if (!plan)
     return FALSE;
   g_autofree char *notes = td_messages_join (td_plan_facts (plan)->notes, "\n", NULL);
-  const gboolean level = strstr (notes, "resampled to a level one") != NULL;
+  const gboolean level = strstr (notes, "resampled to those of a level detector") != NULL;
   g_autofree double *truth = td_cone_plain_fdk (&scan->plain, &recipe.filter, level, &task);
   double rms = NAN;
 

@@ -155,7 +155,8 @@ test_plain (gconstpointer data)
     td_test_reconstruct (engine, measured.scan, &recipe, &volume, &error);
     g_assert_no_error (error);
     g_autofree char *notes = planned (measured.scan, &recipe);
-    g_assert_cmpint (strstr (notes, "resampled to a level one") != NULL, ==, !is_straight (c));
+    g_assert_cmpint (strstr (notes, "resampled to those of a level detector") != NULL, ==,
+                     !is_straight (c));
     g_assert_cmpint (strstr (notes, "lies on its side") != NULL, ==,
                      standing.n_columns != c->n_columns);
     g_assert_cmpuint (volume.n_slices, ==, task.nz);
