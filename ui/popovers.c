@@ -45,10 +45,10 @@ popover_on_moved (Watch *watch)
   GtkWidget *anchor = gtk_widget_get_parent (watch->popover), *up = anchor;
   gboolean shown = TRUE;
 
-  do {
+  while (shown && !GTK_IS_NATIVE (up)) {
     up = gtk_widget_get_parent (up);
     shown = popover_is_shown_by (anchor, up);
-  } while (shown && !GTK_IS_NATIVE (up));
+  }
   if (!shown)
     gtk_popover_popdown (GTK_POPOVER (watch->popover)); /* this frees the watch */
 }
