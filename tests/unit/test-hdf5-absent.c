@@ -329,6 +329,17 @@ make_raw (const char *path, const char *raw, guint bits)
   g_assert_true (td_h5_finish (file));
 }
 
+/* With the file that has the frames, in the same folder. */
+static void
+make_raw_beside (const char *path, const char *raw, guint bits)
+{
+  g_autofree guint16 *values = g_new (guint16, VIEWS * ROWS * COLUMNS);
+
+  fill (values, 0, VIEWS);
+  make_raw (path, "frames.raw", bits);
+  g_assert_true (g_file_set_contents (raw, (char *) values, VIEWS * FRAME_BYTES, NULL));
+}
+
 /* Samples of 12 bits are the library's to read, from the folder of their HDF5 file as well. */
 static void
 test_raw_by_library (void)
@@ -336,11 +347,8 @@ test_raw_by_library (void)
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "scan.h5");
   g_autofree char *raw = test_folder_file (folder, "frames.raw");
-  g_autofree guint16 *values = g_new (guint16, VIEWS * ROWS * COLUMNS);
 
-  fill (values, 0, VIEWS);
-  make_raw (path, "frames.raw", 12);
-  g_assert_true (g_file_set_contents (raw, (char *) values, VIEWS * FRAME_BYTES, NULL));
+  make_raw_beside (path, raw, 12);
   g_autoptr (TdScan) scan = open_scan (path, &options);
   check_frame (scan, TD_FRAME_PROJECTION, 0, 0);
 }
@@ -351,11 +359,8 @@ test_raw (void)
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "scan.h5");
   g_autofree char *raw = test_folder_file (folder, "frames.raw");
-  g_autofree guint16 *values = g_new (guint16, VIEWS * ROWS * COLUMNS);
 
-  fill (values, 0, VIEWS);
-  make_raw (path, "frames.raw", 16);
-  g_assert_true (g_file_set_contents (raw, (char *) values, VIEWS * FRAME_BYTES, NULL));
+  make_raw_beside (path, raw, 16);
   {
     g_autoptr (TdScan) scan = open_scan (path, &options);
 
