@@ -281,3 +281,16 @@ td_test_pin_values (const char *what, const float *values, gsize n)
   else
     td_test_pin ("%s: %" G_GSIZE_FORMAT " of %" G_GSIZE_FORMAT ", all 0", what, finite, n);
 }
+
+void
+td_test_pin_refused (const GError *error)
+{
+  static const char *const devices[] = { "(host): ", "(opencl:", "(cuda:" };
+  const char *said = error->message;
+
+  for (guint i = 0; i < G_N_ELEMENTS (devices); i++) {
+    const char *at = strstr (said, devices[i]), *after = at ? strstr (at, "): ") : NULL;
+    said = after ? after + strlen ("): ") : said;
+  }
+  td_test_pin ("refused: %s", said);
+}

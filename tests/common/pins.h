@@ -13,6 +13,9 @@ void td_test_pin (const char *format, ...) G_GNUC_PRINTF (1, 2);
 /* The same of @n values: how many are finite, their size, their mean, and a sum in which each place
    has another weight. */
 void td_test_pin_values (const char *what, const float *values, gsize n);
+/* The same of a refusal: its sentence tells numbers, and what they are of. The name of a device,
+   which is another one elsewhere, is left out. */
+void td_test_pin_refused (const GError *error);
 /* The same of all lines that there are at a place of a window. Others may stand between only where
    "…" is kept. The word "#" stands for any. "… N SUM" stands for N lines with that checksum, which
    another place shows, too. NULL if they are as they were, else what is wrong. Whoever asks may

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* FFTs on every device against FFTW in double. */
 #include "tests/common/devices.h"
+#include "tests/common/pins.h"
 
 #include <dlfcn.h>
 #include <fftw3.h>
@@ -145,6 +146,7 @@ test_limits (gconstpointer id)
     const TdFftKind kind = sizes[i].n[1] ? TD_FFT_C2C_2D : TD_FFT_C2C_1D;
     g_assert_null (td_fft_new (device, kind, sizes[i].n, sizes[i].batch, &error));
     g_assert_error (error, TD_ERROR, (gint) sizes[i].code);
+    td_test_pin_refused (error);
   }
   for (TdFftKind kind = TD_FFT_C2C_1D; kind <= TD_FFT_C2C_2D; kind++) {
     const guint n[2] = { 8, 16 }, elements = 3 * (kind == TD_FFT_C2C_2D ? 8 * 16 : 8);
@@ -155,6 +157,7 @@ test_limits (gconstpointer id)
     g_assert_true (td_fft_run (queue, fft, buffer, FALSE, NULL));
     g_assert_false (td_fft_run (queue, fft, small, FALSE, &error));
     g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG);
+    td_test_pin_refused (error);
     td_test_finish (queue);
     td_fft_free (fft);
     td_buffer_free (buffer);

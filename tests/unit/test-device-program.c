@@ -5,6 +5,7 @@
 #include "kernels/params.h"
 #include "kernels/source.h"
 #include "tests/common/devices.h"
+#include "tests/common/pins.h"
 
 #include <dlfcn.h>
 #include <glib/gstdio.h>
@@ -55,10 +56,12 @@ test_launch_limits (gconstpointer id)
   for (guint i = 0; i < G_N_ELEMENTS (bad); i++) {
     g_assert_false (td_launch (queue, kernel, bad[i], bad[i] + 3, args, 1, &error));
     g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG);
+    td_test_pin_refused (error);
     g_clear_error (&error);
   }
   g_assert_null (td_device_kernel (device, "check-host", NULL, "td_no_such_kernel", &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG);
+  td_test_pin_refused (error);
   g_clear_error (&error);
   g_assert_null (td_device_kernel (device, "no-such-source", NULL, "td_check_ids", &error));
   g_assert_nonnull (error);
@@ -219,6 +222,7 @@ test_build_error (gconstpointer id)
 
   g_assert_null (td_device_kernel (device, "check-device", broken, "td_check_group_sum", &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_BUILD);
+  td_test_pin_refused (error);
   g_assert_nonnull (strstr (error->message, td_device_info (device)->id));
   if (td_device_info (device)->local_memory_bytes) /* the compiler's own words, one line of them */
     g_assert_nonnull (strstr (error->message, "no_such_name"));

@@ -8,6 +8,7 @@
 #include "kernels/params.h"
 #include "test-folder.h"
 #include "tests/common/devices.h"
+#include "tests/common/pins.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -87,23 +88,29 @@ test_limits (gconstpointer id)
 
   g_assert_false (td_upload (queue, buffer, 990, bytes, 11, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG);
+  td_test_pin_refused (error);
   g_clear_error (&error);
   g_assert_false (td_download (queue, bytes, buffer, G_MAXUINT64 - 3, 8, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG);
+  td_test_pin_refused (error);
   g_clear_error (&error);
   g_assert_false (td_copy (queue, buffer, 10, buffer, 0, 11, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG);
+  td_test_pin_refused (error);
   g_clear_error (&error);
 
   /* More than there is, more than the type could count. */
   g_assert_null (td_buffer_new (device, td_device_info (device)->max_alloc_bytes + 1, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY);
+  td_test_pin_refused (error);
   g_clear_error (&error);
   g_assert_null (td_buffer_new (device, G_MAXUINT64, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY);
+  td_test_pin_refused (error);
   g_clear_error (&error);
   g_assert_null (td_buffer_new (device, 0, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG);
+  td_test_pin_refused (error);
   g_clear_error (&error);
 
   /* The user's limit, to the byte, with what is allocated already. */
@@ -111,6 +118,7 @@ test_limits (gconstpointer id)
   g_assert_cmpuint (td_device_memory_free (device), ==, 3096);
   g_assert_null (td_buffer_new (device, 3097, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY);
+  td_test_pin_refused (error);
   g_clear_error (&error);
   TdBuffer *rest = td_buffer_new (device, 3096, &error);
   g_assert_no_error (error);
@@ -148,6 +156,7 @@ check_texture_size (TdDevice *device, TdTextureSpec spec, gsize side, guint64 mo
   *(guint64 *) ((char *) &spec + side) = most + 1;
   g_assert_null (td_texture_new (device, &spec, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);
+  td_test_pin_refused (error);
 }
 
 static void
@@ -164,6 +173,7 @@ test_textures (gconstpointer id)
     if (!(info->texels & (1u << texel))) {
       g_assert_null (td_texture_new (device, &spec, &error));
       g_assert_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED);
+      td_test_pin_refused (error);
       g_clear_error (&error);
       continue;
     }
@@ -484,9 +494,11 @@ test_list (void)
   g_assert_true (host);
   g_assert_null (td_device_open ("nonsense:0", &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  td_test_pin_refused (error);
   g_clear_error (&error);
   g_assert_null (td_device_open ("host:1", &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  td_test_pin_refused (error);
   g_autoptr (TdDevice) any = td_device_open ("auto", NULL);
   g_assert_nonnull (any);
 }
@@ -525,6 +537,7 @@ test_accounts (gconstpointer id)
   g_assert_no_error (error);
   g_assert_null (td_buffer_new (tight, 97, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY);
+  td_test_pin_refused (error);
   g_clear_error (&error);
   g_assert_cmpuint (td_device_memory_free (as_tight), ==, 4096);
   g_assert_cmpuint (device->allocated_bytes, ==, before + 104000);
@@ -740,6 +753,7 @@ test_launches (gconstpointer id)
       continue;
     }
     g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG);
+    td_test_pin_refused (error);
     g_assert_true (g_str_has_suffix (error->message, cases[i].says));
     g_assert_nonnull (strstr (error->message, "td_check_scale: launch of "));
     g_clear_error (&error);

@@ -5,6 +5,8 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include "tests/common/pins.h"
+
 /* A folder for one test, gone when the test ends. */
 typedef struct {
   char *path;
@@ -65,12 +67,12 @@ test_folder_file (const TestFolder *folder, const char *name)
 }
 
 /* An error for a person: one line, one sentence, naming @mentioned (NULL: nothing in particular).
- */
+   The whole of it is kept. */
 static inline void
 test_assert_sentence (const GError *error, const char *mentioned)
 {
   g_assert_nonnull (error);
-  g_test_message ("%s", error->message);
+  td_test_pin_refused (error);
   g_assert_null (strchr (error->message, '\n'));
   g_assert_null (strstr (error->message, ". "));
   g_assert_cmpuint (strlen (error->message), >, 15);

@@ -436,6 +436,7 @@ test_nxtomo_wrong (void)
     g_assert_null (td_scan_open (path, NULL, NULL, &error));
     test_assert_sentence (error, "scan.nxs");
     g_assert_error (error, TD_ERROR, TD_ERROR_ANGLES);
+    td_test_pin_refused (error);
     g_clear_error (&error);
   }
   {
@@ -823,6 +824,7 @@ test_unknown_angles (void)
   g_assert_true (td_h5_finish (file));
   g_assert_null (td_scan_open (path, NULL, NULL, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_ANGLES);
+  td_test_pin_refused (error);
   g_assert_nonnull (strstr (error->message, "“steps”"));
   g_autoptr (TdScan) scan = open_scan (path, &(TdScanOptions) { .angles = "0:180" });
   g_assert_nonnull (scan);
@@ -945,6 +947,7 @@ test_external_link (void)
   g_assert_null (td_scan_open (path, NULL, NULL, &error));
   test_assert_sentence (error, "far/away/frames.h5");
   g_assert_error (error, TD_ERROR, TD_ERROR_NOT_FOUND);
+  td_test_pin_refused (error);
 }
 
 /* Links that lead to themselves end in an error, not in a circle. */

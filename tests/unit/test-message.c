@@ -5,6 +5,7 @@
 #include <gio/gio.h>
 
 #include "dataset/message.h"
+#include "tests/common/pins.h"
 
 /* A front end of its own. */
 static char *
@@ -92,6 +93,7 @@ test_errors (void)
   td_prefix_error (&error, "“%s”: ", "x");
   td_prefix_error (&error, "step {prepare=%s}: ", "dose");
   g_assert_error (error, TD_ERROR, TD_ERROR_IO);
+  td_test_pin_refused (error);
   g_assert_cmpstr (error->message, ==, "step --prepare dose: “x”: row 3 (--rows A:B)");
   g_autofree char *other = td_error_text (error, shout);
   g_assert_cmpstr (other, ==, "step <prepare|dose|>: “x”: row 3 (<rows||A:B>)");

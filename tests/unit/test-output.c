@@ -91,6 +91,7 @@ test_foreign_file (void)
     g_assert_true (g_file_set_contents (path, "0 1 2\n", -1, NULL));
     g_assert_false (write_volume (path, formats[i], TRUE, &error));
     g_assert_error (error, TD_ERROR, TD_ERROR_IO);
+    td_test_pin_refused (error);
     g_assert_nonnull (strstr (error->message, "angles.txt"));
     g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
     g_assert_cmpstr (text, ==, "0 1 2\n");
@@ -147,11 +148,13 @@ test_go_on (void)
 
   g_assert_null (td_output_begin_shared (path, TRUE, FALSE, 0, "job", TRUE, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_NOT_FOUND);
+  td_test_pin_refused (error);
   g_clear_error (&error);
   TdOutput *first = td_output_begin_shared (path, TRUE, FALSE, 0, "job", FALSE, &error);
   g_assert_no_error (error);
   g_assert_null (td_output_begin_shared (path, TRUE, FALSE, 0, "job", TRUE, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_IO);
+  td_test_pin_refused (error);
   g_assert_nonnull (strstr (error->message, "another run of this job"));
   g_clear_error (&error);
   td_output_free (first);

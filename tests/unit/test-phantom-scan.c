@@ -401,6 +401,7 @@ test_refusals (void)
     G_STRUCT_MEMBER (double, &spec, wrong[i].offset) = wrong[i].value;
     g_assert_null (td_phantom_scan_new (&spec, &error));
     g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+    td_test_pin_refused (error);
     g_assert_nonnull (strstr (error->message, wrong[i].word));
   }
 
@@ -409,6 +410,7 @@ test_refusals (void)
   spec.geometry.beam = TD_BEAM_CONE;
   g_assert_null (td_phantom_scan_new (&spec, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  td_test_pin_refused (error);
 }
 
 /* What a description may say: each number at its limit, and just outside. */

@@ -6,6 +6,7 @@
 
 #include "dataset/error.h"
 #include "dataset/phantom.h"
+#include "tests/common/pins.h"
 
 /* The sum of the shapes that a point lies in. */
 static double
@@ -149,6 +150,7 @@ test_unknown (void)
 
   g_assert_null (td_phantom_find ("teapot", &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  td_test_pin_refused (error);
   g_assert_nonnull (strstr (error->message, "shepp-logan"));
 }
 

@@ -192,6 +192,7 @@ test_dose_region (gconstpointer id)
   g_assert_no_error (error);
   g_assert_false (td_preparation_run (preparation, queue, buffer, 0, 5, NULL, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  td_test_pin_refused (error);
   g_assert_nonnull (strstr (error->message, "33 × 5"));
   g_clear_pointer (&preparation, td_preparation_free);
   g_clear_pointer (&buffer, td_buffer_free);

@@ -482,6 +482,7 @@ test_refused (void)
     g_autoptr (GError) error = NULL;
     g_assert_null (td_scan_view_new (scan, &bad[i], &error));
     g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+    td_test_pin_refused (error);
   }
   g_free (arrays);
 

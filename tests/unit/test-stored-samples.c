@@ -11,6 +11,7 @@
 #include "engine-scans.h"
 #include "test-folder.h"
 #include "tests/common/devices.h"
+#include "tests/common/pins.h"
 #include "tests/common/faulty.h"
 #include "tests/common/iterative.h"
 
@@ -133,6 +134,7 @@ test_not_started (void)
               : td_stored_samples_run (stored, queue, (TdPlace) { buffer, 0 }, 64, &error));
       td_faulty_end ();
       g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_LOST);
+      td_test_pin_refused (error);
     }
     td_raw_samples_free (raw);
     td_stored_samples_free (stored);
@@ -443,6 +445,7 @@ test_nothing (void)
   recipe_of (&recipe, &job_cases[0]);
   g_assert_false (make (scan, &recipe, FALSE, &made, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_BAD_FILE);
+  td_test_pin_refused (error);
   g_assert_nonnull (strstr (error->message, "it is not kept"));
 }
 

@@ -707,6 +707,7 @@ test_false_strip (void)
     g_assert_no_error (error);
     g_assert_false (read_rows (opened, side - 1, 1, read, &error));
     g_assert_error (error, TD_ERROR, TD_ERROR_BAD_FILE);
+    td_test_pin_refused (error);
   }
 }
 

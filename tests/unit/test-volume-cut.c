@@ -309,9 +309,11 @@ test_hdf5 (void)
   check_planes (pathed, b);
   g_assert_false (td_output_spares (two, in_path, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_IO);
+  td_test_pin_refused (error);
   g_clear_error (&error);
   g_assert_null (td_volume_open (two, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED);
+  td_test_pin_refused (error);
   g_assert_nonnull (strstr (error->message, "FILE::DATASET"));
   g_clear_error (&error);
   g_auto (GStrv) lines = td_volume_datasets (two, &error);

@@ -15,6 +15,7 @@
 #include "dataset/storage-threads.h"
 #include "dataset/tiff-save.h"
 #include "dataset/volume.h"
+#include "tests/common/pins.h"
 #include "test-folder.h"
 
 #define NX 37u
@@ -646,6 +647,7 @@ test_full (gconstpointer data)
   g_assert_false (td_volume_writer_write (writer, 0, WIDE_N, slices, &error));
   td_storage_set_threads (0);
   g_assert_error (error, TD_ERROR, TD_ERROR_IO);
+  td_test_pin_refused (error);
   g_assert_nonnull (strstr (error->message, "full"));
   td_volume_writer_discard (writer);
   td_volume_writer_free (writer);
