@@ -375,8 +375,7 @@ batch_reconstruct (const TdBatchWork *work, TdScan *scan, const TdRecipe *recipe
     return FALSE;
   row->centre_px = td_job_result (job)->centre_px;
   row->notes = td_messages_copy (td_plan_facts (plan)->notes);
-  for (TdMessage **note = td_job_result (job)->notes; note && *note; note++)
-    td_messages_add (&row->notes, td_message_ref (*note));
+  td_messages_append (&row->notes, td_job_result (job)->notes);
   row->state = TD_BATCH_WRITTEN;
   return TRUE;
 }

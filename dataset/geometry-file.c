@@ -270,8 +270,7 @@ td_geometry_file_apply (const TdGeometryFile *file, TdScan *scan, gboolean own_a
   if (!td_scan_take_white (scan, file->white_level, file->path, error))
     return FALSE;
   td_scan_note (scan, "Geometry: %s (%p)", file->path, td_message_new_plain (file->format));
-  for (guint i = 0; file->notes && file->notes[i]; i++)
-    td_messages_add (&scan->facts.notes, td_message_ref (file->notes[i]));
+  td_messages_append (&scan->facts.notes, file->notes);
   if (!td_scan_validate (scan, error))
     return FALSE;
   if (file->mirrored)

@@ -526,6 +526,13 @@ td_messages_note (TdMessage ***list, const char *id, ...)
   va_end (values);
 }
 
+void
+td_messages_append (TdMessage ***list, TdMessage *const *more)
+{
+  for (guint i = 0; more && more[i]; i++)
+    td_messages_add (list, td_message_ref (more[i]));
+}
+
 TdMessage **
 td_messages_copy (TdMessage *const *list)
 {

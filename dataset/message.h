@@ -53,6 +53,8 @@ char *td_message_words (const char *text, TdNaming naming);
 void td_messages_add (TdMessage ***list, TdMessage *message);
 /* The same of a message that is made of these. */
 void td_messages_note (TdMessage ***list, const char *id, ...) G_GNUC_PRINTF (2, 3);
+/* The same of each message of @more. */
+void td_messages_append (TdMessage ***list, TdMessage *const *more);
 TdMessage **td_messages_copy (TdMessage *const *list);
 void td_messages_free (TdMessage **list);
 guint td_messages_length (TdMessage *const *list);

@@ -824,8 +824,7 @@ note_companions (TdScan *scan, const TdTiffSet *set, const TdTiffFrames *frames)
         "%u files hold several images each: all %u images were taken, one file behind the "
         "other.",
         frames->paths->len, frames->frames->len);
-  for (guint i = 0; set->notes && set->notes[i]; i++)
-    td_messages_add (&scan->facts.notes, td_message_ref (set->notes[i]));
+  td_messages_append (&scan->facts.notes, set->notes);
   if (facts->n_flats > 0)
     td_scan_note (scan, TD_SCAN_NOTE_FLATS, facts->n_flats, (char *) set->flats->pdata[0]);
   if (facts->n_darks > 0)

@@ -75,8 +75,7 @@ td_job_result_json (TdJob *job)
   td_json_add_integer (builder, "clamped_output", result->clamped_output);
   td_json_add_integer (builder, "host_peak_bytes", result->host_peak_bytes);
   td_json_add_integer (builder, "device_peak_bytes", result->device_peak_bytes);
-  for (guint i = 0; result->notes && result->notes[i]; i++)
-    td_messages_add (&notes, td_message_ref (result->notes[i]));
+  td_messages_append (&notes, result->notes);
   td_json_add_notes (builder, notes);
   td_messages_free (notes);
   json_builder_end_object (builder);

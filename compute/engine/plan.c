@@ -239,8 +239,7 @@ check_recipe (TdPlan *plan, GError **error)
   } else
     note_fields (plan);
   TdMessage **short_of = td_preparation_falls_short (recipe->steps, recipe->n_steps, facts);
-  for (guint i = 0; short_of && short_of[i]; i++)
-    td_messages_add (&plan->facts.notes, td_message_ref (short_of[i]));
+  td_messages_append (&plan->facts.notes, short_of);
   td_messages_free (short_of);
   return TRUE;
 }

@@ -287,8 +287,7 @@ lab_make_picture (Run *run, guint index)
   outcome->host_bytes = result->host_peak_bytes;
   outcome->device_bytes = result->device_peak_bytes;
   outcome->notes = td_messages_copy (plan->facts.notes);
-  for (guint i = 0; i < td_messages_length (result->notes); i++)
-    td_messages_add (&outcome->notes, td_message_ref (result->notes[i]));
+  td_messages_append (&outcome->notes, result->notes);
   outcome->bound = lab_bound (plan);
   lab_find_astray (outcome, &variant->recipe, result);
   return outcome;
