@@ -18,6 +18,7 @@ td_tiff_frames_free (TdTiffFrames *frames)
 {
   g_ptr_array_unref (frames->paths);
   g_array_unref (frames->frames);
+  g_free (frames->partial);
   g_free (frames);
 }
 
@@ -40,7 +41,16 @@ tiff_frames_check_file (TdTiffFrames *frames, const char *path, GArray **pages, 
   if (!td_tiff_check_like (tiff, &frames->layout, error))
     return FALSE;
   *pages = td_tiff_pages (tiff, error);
-  return *pages != NULL;
+  if (!*pages)
+    return FALSE;
+  /* One image may have the description of a stack that it was taken from. */
+  const guint states = td_tiff_images_stated (tiff);
+  if (!frames->partial && (*pages)->len > 1 && (*pages)->len < states) {
+    frames->partial = g_strdup (path);
+    frames->partial_holds = (*pages)->len;
+    frames->partial_states = states;
+  }
+  return TRUE;
 }
 
 static void

@@ -13,6 +13,8 @@ typedef struct {
   GPtrArray *paths;    /* of the files, in order */
   GArray *frames;      /* TdTiffFrame; empty: frame i is the only image of file i */
   TdTiffLayout layout; /* of every frame */
+  char *partial;       /* the first stack that holds fewer images than it states; NULL: none */
+  guint partial_holds, partial_states;
 } TdTiffFrames;
 
 typedef struct {

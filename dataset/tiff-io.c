@@ -463,17 +463,25 @@ read_directory (TdTiff *tiff, guint64 offset, Directory *directory)
   return TRUE;
 }
 
+guint
+td_tiff_images_stated (TdTiff *tiff)
+{
+  const char *description = td_tiff_description (tiff);
+  const char *images = description && g_str_has_prefix (description, "ImageJ=")
+                           ? strstr (description, "images=")
+                           : NULL;
+
+  return images ? (guint) MIN (g_ascii_strtoull (images + strlen ("images="), NULL, 10), G_MAXUINT)
+                : 0;
+}
+
 /* ImageJ writes stacks of more than 4 GiB with one directory, "images=N" in its description, and
  * the samples of all images one behind the other. One image alone may have that of a stack it was
  * taken from. */
 static gboolean
 add_imagej_pages (TdTiff *tiff, GArray *pages, GError **error)
 {
-  const char *description = td_tiff_description (tiff);
-  const char *images = description && g_str_has_prefix (description, "ImageJ=")
-                           ? strstr (description, "images=")
-                           : NULL;
-  guint64 n = images ? g_ascii_strtoull (images + strlen ("images="), NULL, 10) : 0;
+  const guint n = td_tiff_images_stated (tiff);
   guint64 frame = (guint64) tiff->width * tiff->height * td_sample_size (tiff->layout.type);
 
   if (n < 2 || n > MAX_PAGES || tiff->compressed || tiff->tiled)

@@ -46,6 +46,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdTiff, td_tiff_close)
 const TdTiffLayout *td_tiff_layout (const TdTiff *tiff); /* of that image */
 const char *td_tiff_description (TdTiff *tiff);          /* ImageDescription; NULL: none */
 
+/* How many images its description says the file holds, as ImageJ writes it; 0: it does not say. */
+guint td_tiff_images_stated (TdTiff *tiff);
+
 /* FALSE with @error: its size or type of samples is not @expected. */
 gboolean td_tiff_check_like (TdTiff *tiff, const TdTiffLayout *expected, GError **error);
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "dataset/sample.h"
+#include "dataset/tiff-frames.h"
 #include "dataset/tiff-io.h"
 #include "dataset/tiff-save.h"
 #include "tests/common/pins.h"
@@ -574,6 +575,101 @@ test_several_series (void)
   }
 }
 
+static void
+save_described (const char *path, guint images, guint stated)
+{
+  Make make = make_of ("wl", TD_SAMPLE_UINT16, 7, COMPRESSION_NONE);
+  g_autofree float *values = make_values (WIDTH * HEIGHT, 5);
+  g_autofree char *said = g_strdup_printf ("ImageJ=1.53t\nimages=%u\nslices=%u\n", stated, stated);
+  TIFF *file = TIFFOpen (path, "w");
+
+  make.width = make.height = 8;
+  if (stated)
+    TIFFSetField (file, TIFFTAG_IMAGEDESCRIPTION, said);
+  for (guint i = 0; i < images; i++)
+    put_image (file, &make, values);
+  TIFFClose (file);
+}
+
+/* Files of one image and of several, in whatever order they come: an image a frame. */
+static void
+test_frames_added (void)
+{
+  static const char *const names[] = { "a.tif", "b.tif", "c.tif", "d.tif", NULL };
+  static const struct {
+    guint images[4];
+    guint first; /* so many are added before the others */
+  } cases[] = {
+    { { 1, 1, 1, 1 }, 2 }, { { 1, 1, 3, 2 }, 2 }, { { 1, 2, 1, 3 }, 1 },
+    { { 3, 1, 2, 1 }, 1 }, { { 1, 1, 1, 2 }, 0 }, { { 2, 2, 2, 2 }, 3 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autoptr (TdTiffFrames) frames = td_tiff_frames_new ();
+    g_autoptr (GError) error = NULL;
+    char *paths[5] = { NULL };
+    const char *before[5] = { NULL };
+    guint frame = 0;
+    for (guint file = 0; file < 4; file++) {
+      paths[file] = test_folder_file (folder, names[file]);
+      save_described (paths[file], cases[i].images[file], 0);
+      before[file] = file < cases[i].first ? paths[file] : NULL;
+    }
+    g_assert_true (td_tiff_frames_add (frames, before, &error));
+    g_assert_true (
+        td_tiff_frames_add (frames, (const char *const *) paths + cases[i].first, &error));
+    for (guint file = 0; file < 4; file++)
+      for (guint page = 0; page < cases[i].images[file]; page++)
+        g_assert_cmpstr (td_tiff_frames_path (frames, frame++), ==, paths[file]);
+    g_assert_cmpuint (td_tiff_frames_count (frames), ==, frame);
+    for (guint file = 0; file < 4; file++)
+      g_free (paths[file]);
+  }
+}
+
+/* A stack of fewer images than it states was cut short, or is a part of one. That is told, with
+   both numbers and what helps. */
+static void
+test_partial_stacks (void)
+{
+  static const struct {
+    const char *name;
+    guint images, stated, flats, flats_stated;
+    gboolean sinograms;
+    const char *told[3];
+  } cases[] = {
+    { "whole", 4, 4, 2, 2 },
+    { "silent", 4, 0, 2, 0 },
+    { "more", 4, 3, 2, 1 },
+    { "views", 4, 5, 2, 2, FALSE, { "s.tif” states 5 images, but holds 4", "--angles" } },
+    { "flats", 4, 4, 2, 3, FALSE, { "flat.tif” states 3 images, but holds 2" } },
+    { "both", 2, 721, 2, 3, FALSE, { "states 721", "states 3", "copy or save it again" } },
+    { "rows", 8, 9, 2, 2, TRUE, { "s.tif” states 9 images, but holds 8" } },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "s.tif");
+    g_autofree char *flats = test_folder_file (folder, "flat.tif");
+    const TdScanOptions options
+        = { .angles = "0:180", .flats = flats, .sinograms = cases[i].sinograms };
+    g_autoptr (GError) error = NULL;
+
+    g_test_message ("%s", cases[i].name);
+    save_described (path, cases[i].images, cases[i].stated);
+    save_described (flats, cases[i].flats, cases[i].flats_stated);
+    g_autoptr (TdScan) scan = td_scan_open (path, &options, NULL, &error);
+    g_assert_no_error (error);
+    g_autofree char *notes
+        = td_messages_join (td_scan_facts (scan)->notes, "\n", td_naming_options);
+    for (guint k = 0; k < G_N_ELEMENTS (cases[i].told) && cases[i].told[k]; k++)
+      g_assert_nonnull (strstr (notes, cases[i].told[k]));
+    g_assert_cmpint (strstr (notes, "but holds") != NULL, ==, cases[i].told[0] != NULL);
+    g_assert_true (!cases[i].sinograms || !strstr (notes, "give the angles"));
+  }
+}
+
 /* A chain of directories that comes back to an earlier one must end. */
 static void
 test_pages_circle (void)
@@ -891,6 +987,8 @@ main (int argc, char **argv)
   g_test_add_data_func ("/tiff/many-pages/bigtiff-big-endian", "wb8", test_many_pages);
   g_test_add_func ("/tiff/pages/circle", test_pages_circle);
   g_test_add_func ("/tiff/pages/several-series", test_several_series);
+  g_test_add_func ("/tiff/pages/added", test_frames_added);
+  g_test_add_func ("/tiff/pages/partial", test_partial_stacks);
   for (guint i = 0; i < 6; i++) {
     const guint images = 1 + i % 3, stated = MIN (images + i / 3, 3);
     g_autofree char *name = g_strdup_printf ("/tiff/pages/imagej/%u-of-%u", images, stated);
