@@ -104,7 +104,7 @@ check_sizes (const TdVolumeFacts *a, const TdVolumeFacts *b, GError **error)
     return TRUE;
   return td_set_error (
       error, TD_ERROR_UNSUPPORTED,
-      "The volumes differ in size: “%s” has %u slices of %u × %u pixels, “%s” has %u of "
+      "The volumes differ in size: “%s” has %u [slice|slices] of %u × %u pixels, “%s” has %u of "
       "%u × %u; reconstruct the same rows and region to compare them",
       a->path, a->n_slices, a->nx, a->ny, b->path, b->n_slices, b->nx, b->ny);
 }

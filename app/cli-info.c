@@ -46,8 +46,9 @@ cli_info_print_text (const TdScanFacts *facts)
   td_cli_print ("%s\n", facts->path);
   td_cli_print ("  format       %s%s\n", facts->format,
                 facts->sinogram_order ? ", sinogram order" : "");
-  td_cli_print ("  projections  %u of %u columns × %u rows, %s, %s\n", facts->n_views,
-                facts->n_columns, facts->n_rows, td_sample_name (facts->sample_type), size);
+  td_cli_print ("  projections  %u of %u column%s × %u row%s, %s, %s\n", facts->n_views,
+                facts->n_columns, facts->n_columns == 1 ? "" : "s", facts->n_rows,
+                facts->n_rows == 1 ? "" : "s", td_sample_name (facts->sample_type), size);
   td_cli_print ("  flats        %u\n", facts->n_flats);
   td_cli_print ("  darks        %u\n", facts->n_darks);
   td_cli_print ("  angles       %.6g° to %.6g°: %s\n", td_degrees (facts->angles_rad[0]),

@@ -360,9 +360,9 @@ cli_phantom_report (const Options *o, TdScan *scan, double seconds)
                               : isnan (facts->centre_px)
                                   ? g_strdup ("a projection matrix for every view")
                                   : g_strdup_printf ("centre %.2f px", facts->centre_px);
-    g_autofree char *text
-        = g_strdup_printf ("%s: %u views of %u × %u pixels, %s, written in %s", o->output,
-                           facts->n_views, facts->n_columns, facts->n_rows, centre, time);
+    g_autofree char *text = g_strdup_printf (
+        "%s: %u view%s of %u × %u pixels, %s, written in %s", o->output, facts->n_views,
+        facts->n_views == 1 ? "" : "s", facts->n_columns, facts->n_rows, centre, time);
     return td_cli_print_text (text);
   }
 

@@ -279,7 +279,8 @@ cli_plan_print_text (const TdPlan *plan)
   for (guint i = 0, shown = 0; i < recipe->n_steps; i++)
     if (recipe->steps[i].enabled)
       td_cli_print ("%s%s", shown++ ? ", " : "", recipe->steps[i].name);
-  td_cli_print ("\n  slabs    %u of up to %u slices\n", facts->n_slabs, facts->slab_slices);
+  td_cli_print ("\n  slabs    %u of up to %u slice%s\n", facts->n_slabs, facts->slab_slices,
+                facts->slab_slices == 1 ? "" : "s");
   td_cli_print ("  memory   %s on the host, %s on each device\n", host, device);
   td_cli_print ("  disk     %s to read, %s to write\n", reads, writes);
   if (facts->estimate_s > 0)

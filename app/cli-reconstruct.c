@@ -108,10 +108,10 @@ cli_reconstruct_print_text (TdJob *job)
                                 ? g_strdup_printf (", centre %.3f", result->centre_px)
                                 : g_strdup (""); /* on a detector on its side */
 
-  td_cli_print ("%s: %u slices of %u × %u pixels in %s, %.2f GU/s, %s on %s, %s precision%s\n",
-                result->output, facts->n_slices, facts->nx, facts->ny, time,
-                result->updates_per_s * 1e-9, result->family, result->device, result->precision,
-                centre);
+  td_cli_print ("%s: %u slice%s of %u × %u pixels in %s, %.2f GU/s, %s on %s, %s precision%s\n",
+                result->output, facts->n_slices, facts->n_slices == 1 ? "" : "s", facts->nx,
+                facts->ny, time, result->updates_per_s * 1e-9, result->family, result->device,
+                result->precision, centre);
   td_cli_print_notes ("  note  ", facts->notes);
   td_cli_print_notes ("  note  ", result->notes);
 }

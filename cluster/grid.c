@@ -25,8 +25,8 @@ grid_check (const TdGrid *grid, const TdGridLimits *limits, GError **error)
                          grid->ranks);
   if (grid->rows > limits->n_slices)
     return td_set_error (error, TD_ERROR_INVALID,
-                         "A grid of %u rows cannot share %u slices; ask for fewer rows", grid->rows,
-                         limits->n_slices);
+                         "A grid of %u rows cannot share %u [slice|slices]; ask for fewer rows",
+                         grid->rows, limits->n_slices);
   if (grid->columns > 1 && limits->one_column)
     return td_set_error (error, TD_ERROR_INVALID, "A grid of %u columns cannot share the views: %p",
                          grid->columns, td_message_unpack (limits->one_column));

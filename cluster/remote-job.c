@@ -1762,8 +1762,9 @@ td_remote_job_cancel (TdRemoteJob *job, GCancellable *cancellable, GError **erro
                          "was started its processes are seen",
                          job->facts.id);
   return td_set_error (error, TD_ERROR_IO,
-                       "%" PRId64 " processes of the job %s on %s do not end: they may wait for "
-                       "their file system",
+                       "%" PRId64
+                       " [process|processes] of the job %s on %s cannot be ended: the file "
+                       "system may keep them waiting",
                        left, job->facts.id, td_shell_name (job->shell));
 }
 

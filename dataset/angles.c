@@ -414,10 +414,10 @@ take_by_number (const GArray *entries, const char *const *names, guint n_views, 
     angles[i] = g_array_index (entries, Entry, td_series_number (names[i]) - first).degrees
                 * (G_PI / 180);
   if (note)
-    *note
-        = td_message_packed ("%u angles for %u projections: each projection took the entry of its "
-                             "file number.",
-                             entries->len, n_views);
+    *note = td_message_packed (
+        "%u [angle|angles] for %u [projection|projections]: each projection took the entry of its "
+        "file number.",
+        entries->len, n_views);
   return angles;
 }
 
@@ -464,10 +464,10 @@ take_between_rests (const GArray *entries, guint n_views, char **note)
   if (rest == 0 || last - first + 1 != n_views)
     return NULL;
   if (note)
-    *note
-        = td_message_packed ("%u angles for %u projections: entries %u to %u (counted from 0) were "
-                             "taken, since the stage stands still before and after them.",
-                             entries->len, n_views, first, last);
+    *note = td_message_packed (
+        "%u [angle|angles] for %u [projection|projections]: entries %u to %u (counted from 0) were "
+        "taken, since the stage stands still before and after them.",
+        entries->len, n_views, first, last);
   return angles_take (entries, first, n_views);
 }
 
@@ -536,12 +536,14 @@ td_angles_for_views (const char *spec, const char *scan_path, const char *const 
   if (!angles && commas.line && !commas.points)
     commas_refuse (&commas, spec, error);
   else if (!angles && (n_views == 1 || entries->len == n[1]))
-    td_scan_refuse_views (error, spec, entries->len, N_ ("angles"), scan_path, n);
+    td_scan_refuse_views (error, spec, entries->len,
+                          td_message_new ("%u [angle|angles]", entries->len), scan_path, n);
   else if (!angles)
-    td_set_error (error, TD_ERROR_ANGLES,
-                  "“%s” holds %u angles, but “%s” has %u [projection|projections], and no rule "
-                  "tells which belong together; give a file with %u angles, or the first and the "
-                  "last, such as 0:180 ({angles:FILE|FIRST:LAST})",
-                  spec, entries->len, scan_path, n_views, n_views);
+    td_set_error (
+        error, TD_ERROR_ANGLES,
+        "“%s” holds %u [angle|angles], but “%s” has %u [projection|projections], and no rule "
+        "tells which belong together; give a file with %u [angle|angles], or the first and the "
+        "last, such as 0:180 ({angles:FILE|FIRST:LAST})",
+        spec, entries->len, scan_path, n_views, n_views);
   return angles;
 }

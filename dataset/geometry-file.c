@@ -157,7 +157,8 @@ static gboolean
 check_scan (const TdGeometryFile *file, const TdScanFacts *facts, GError **error)
 {
   if (file->n_views && file->n_views != facts->n_views)
-    return td_scan_refuse_views (error, file->path, file->n_views, N_ ("views"), facts->path,
+    return td_scan_refuse_views (error, file->path, file->n_views,
+                                 td_message_new ("%u [view|views]", file->n_views), facts->path,
                                  (const guint[]) { facts->n_views, facts->n_rows });
   if (file->n_columns && file->n_columns != facts->n_columns)
     return geometry_file_refuse (error, file, facts, N_ ("detector columns"), file->n_columns,
@@ -234,11 +235,14 @@ geometry_file_take_angles (const TdGeometryFile *file, TdScan *scan, gboolean ow
   const gboolean others = file->n_angles && file->n_angles != facts->n_views;
 
   if (others && (!own_angles || facts->n_views == 1))
-    return td_scan_refuse_views (error, file->path, file->n_angles, N_ ("views"), facts->path,
+    return td_scan_refuse_views (error, file->path, file->n_angles,
+                                 td_message_new ("%u [view|views]", file->n_angles), facts->path,
                                  (const guint[]) { facts->n_views, facts->n_rows });
   if (others)
-    td_scan_note (scan, "%s states %u views; the scan has %u views, with the angles stated for it.",
-                  file->path, file->n_angles, facts->n_views);
+    td_scan_note (
+        scan,
+        "%s states %u [view|views]; the scan has %u [view|views], with the angles stated for it.",
+        file->path, file->n_angles, facts->n_views);
   if (!file->angles_rad || others || (own_angles && file->kind == TD_VIEWS_NONE))
     return TRUE;
   g_free (facts->angles_rad);

@@ -141,10 +141,11 @@ refine_angles (TdGeometryFile *file, double *nominal, guint n, double step, cons
   if (measured->len == 0)
     return;
   if (measured->len != n || n < 2) {
-    td_messages_note (&file->notes,
-                      "%s holds %u angles for %u projections: InitialAngle and AngularStep "
-                      "were taken instead.",
-                      path, measured->len, n);
+    td_messages_note (
+        &file->notes,
+        "%s holds %u [angle|angles] for %u [projection|projections]: InitialAngle and AngularStep "
+        "were taken instead.",
+        path, measured->len, n);
     return;
   }
   const double along = largest_deviation (nominal, values, n, 1);

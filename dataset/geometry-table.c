@@ -258,11 +258,11 @@ check_shape (const char *path, guint line, guint n, guint *shape, GError **error
   }
   if (*shape)
     return td_set_error (error, TD_ERROR_BAD_FILE,
-                         "“%s”: line %u has %u numbers, but the lines before have %u", path, line,
-                         n, *shape);
+                         "“%s”: line %u has %u [number|numbers], but the lines before have %u",
+                         path, line, n, *shape);
   return td_set_error (
       error, TD_ERROR_BAD_FILE,
-      "“%s”: line %u has %u numbers; a projection matrix takes twelve in a line, or three "
+      "“%s”: line %u has %u [number|numbers]; a projection matrix takes twelve in a line, or three "
       "lines of four",
       path, line, n);
 }

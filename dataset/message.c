@@ -259,28 +259,34 @@ add_form (GString *out, const char *at, const char *end, const char *number)
   return close + 1;
 }
 
+/* How far a template has been said: the next value, and the last that was, by which forms go. */
+typedef struct {
+  guint next;
+  const char *number;
+} Said;
+
 /* Adds @n bytes of a template. Conversions without a number take the next value. */
 static void
-add_values (GString *out, const TdMessage *message, const char *text, gsize n, guint *next,
+add_values (GString *out, const TdMessage *message, const char *text, gsize n, Said *said,
             TdNaming naming)
 {
   const guint n_values = g_strv_length (message->values);
-  const char *number = NULL, *after;
+  const char *after;
 
   for (const char *at = text, *end = text + n; at < end;) {
     const gsize length = *at == '%' && !message->plain ? conversion_length (at) : 0;
     if (length) {
       const guint place = (guint) strtoul (at + 1, NULL, 10);
       const gboolean numbered = place && at[1 + strspn (at + 1, "0123456789")] == '$';
-      const guint index = numbered ? place - 1 : (*next)++;
+      const guint index = numbered ? place - 1 : said->next++;
       TdMessage *inner
           = message->inner && index < message->inner->len ? message->inner->pdata[index] : NULL;
       if (inner)
         add_text (out, inner, naming);
       else
-        g_string_append (out, number = index < n_values ? message->values[index] : "");
+        g_string_append (out, said->number = index < n_values ? message->values[index] : "");
       at += length;
-    } else if (*at == '[' && (after = add_form (out, at, end, number))) {
+    } else if (*at == '[' && (after = add_form (out, at, end, said->number))) {
       at = after;
     } else {
       g_string_append_c (out, *at);
@@ -290,36 +296,37 @@ add_values (GString *out, const TdMessage *message, const char *text, gsize n, g
 }
 
 static void
-add_field (GString *out, const TdMessage *message, const char *at, gsize n, guint *next,
+add_field (GString *out, const TdMessage *message, const char *at, gsize n, Said *said,
            TdNaming naming)
 {
   const gsize name_length = strcspn (at + 1, "=:}");
   g_autoptr (GString) field = g_string_new (NULL);
   g_autoptr (GString) more = g_string_new (NULL);
-  const char kind = at[1 + name_length];
+  const char kind = at[1 + name_length], *number = said->number;
 
-  add_values (field, message, at + 1, name_length, next, naming);
+  add_values (field, message, at + 1, name_length, said, naming);
   if (kind != '}')
-    add_values (more, message, at + name_length + 2, n - name_length - 3, next, naming);
+    add_values (more, message, at + name_length + 2, n - name_length - 3, said, naming);
   g_autofree char *name
       = naming (field->str, kind == '=' ? more->str : NULL, kind == ':' ? more->str : NULL);
   g_string_append (out, name);
+  said->number = number; /* the field's own are none of the sentence's */
 }
 
 static void
 add_text (GString *out, const TdMessage *message, TdNaming naming)
 {
   const char *text = *message->id ? g_dgettext (GETTEXT_PACKAGE, message->id) : "";
-  guint next = 0;
+  Said said = { 0 };
 
   while (*text) {
     const gsize field = field_length (text);
     if (field) {
-      add_field (out, message, text, field, &next, naming);
+      add_field (out, message, text, field, &said, naming);
       text += field;
     } else {
       const gsize n = 1 + strcspn (text + 1, "{");
-      add_values (out, message, text, n, &next, naming);
+      add_values (out, message, text, n, &said, naming);
       text += n;
     }
   }
@@ -332,13 +339,13 @@ td_message_field (const TdMessage *message)
 {
   g_autoptr (GString) before = g_string_new (NULL);
   GString *field = g_string_new (NULL);
-  guint next = 0;
+  Said said = { 0 };
 
   for (const char *at = strchr (message->id, '{'); at; at = strchr (at + 1, '{'))
     if (field_length (at)) {
-      add_values (before, message, message->id, (gsize) (at - message->id), &next,
+      add_values (before, message, message->id, (gsize) (at - message->id), &said,
                   td_naming_options);
-      add_values (field, message, at + 1, strcspn (at + 1, "=:}"), &next, td_naming_options);
+      add_values (field, message, at + 1, strcspn (at + 1, "=:}"), &said, td_naming_options);
       return g_string_free (field, FALSE);
     }
   g_string_free (field, TRUE);

@@ -209,7 +209,8 @@ td_h5_scan_angles_beside (TdScan *scan, hid_t file, const char *projections, GEr
     td_scan_note (scan, TD_SCAN_NOTE_ANGLES, path);
   }
   return facts->angles_rad || !for_rows
-         || td_scan_refuse_views (error, for_rows, facts->n_rows, N_ ("angles"), facts->path,
+         || td_scan_refuse_views (error, for_rows, facts->n_rows,
+                                  td_message_new ("%u [angle|angles]", facts->n_rows), facts->path,
                                   (const guint[]) { facts->n_views, facts->n_rows });
 }
 
@@ -281,7 +282,8 @@ td_h5_scan_angles_elsewhere (TdScan *scan, hid_t file, GError **error)
         "frames in the order frame, row, column, or row, frame, column ({sinograms})",
         others, angles.others, facts->path, facts->n_views);
   if (angles.n == 0 && angles.others > 0)
-    return td_scan_refuse_views (error, others, angles.others, N_ ("angles"), facts->path,
+    return td_scan_refuse_views (error, others, angles.others,
+                                 td_message_new ("%u [angle|angles]", angles.others), facts->path,
                                  (const guint[]) { facts->n_views, facts->n_rows });
   if (dataset < 0)
     return TRUE;

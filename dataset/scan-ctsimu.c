@@ -151,7 +151,8 @@ ctsimu_geometry_read_angles (JsonNode *root, const char *path, guint n_views, do
         error, TD_ERROR_ANGLES,
         "“%s” states no first and last angle; give the angles ({angles:FILE|FIRST:LAST})", path);
   if (stated != n_views)
-    return td_scan_refuse_views (error, path, stated, N_ ("projections"), path,
+    return td_scan_refuse_views (error, path, stated,
+                                 td_message_new ("%u [projection|projections]", stated), path,
                                  (const guint[]) { n_views, 0 });
   if (start > stop)
     return ctsimu_geometry_refuse (

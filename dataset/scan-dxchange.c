@@ -203,7 +203,8 @@ scan_dxchange_take_angles (TdScan *scan, hid_t file, const Place *place,
   td_h5_scan_end_at (scan, (guint) n, path);
   if (!facts->angles_rad || n == facts->n_views)
     return facts->angles_rad != NULL;
-  return td_scan_refuse_views (error, path, (guint) n, N_ ("angles"), facts->path,
+  return td_scan_refuse_views (error, path, (guint) n,
+                               td_message_new ("%u [angle|angles]", (guint) n), facts->path,
                                (const guint[]) { facts->n_views, facts->n_rows });
 }
 

@@ -553,8 +553,10 @@ sort_frames (TdScan *scan, TdH5Source *source, hid_t file, const NexusPlace *pla
                   "are] not among the views, but [helps|help] to find the axis.",
                   *n_alignment);
   if (n_left)
-    td_scan_note (scan, "%u flats and darks are missing and are left out: %p.", n_left,
-                  td_message_unpack (absent->why));
+    td_scan_note (
+        scan,
+        "%u [flat or dark is missing and is|flats and darks are missing and are] left out: %p.",
+        n_left, td_message_unpack (absent->why));
   if (n_unaligned)
     td_scan_note (scan,
                   "%u [frame for alignment is missing and is|frames for alignment are missing and "
@@ -562,8 +564,8 @@ sort_frames (TdScan *scan, TdH5Source *source, hid_t file, const NexusPlace *pla
                   n_unaligned, td_message_unpack (absent->why));
   n -= n_left + n_unaligned;
   if (count[0] + count[1] + count[2] + *n_alignment < n)
-    td_scan_note (scan, "%u of %u frames are marked as invalid and are left out.",
-                  n - count[0] - count[1] - count[2] - *n_alignment, n);
+    td_scan_note (scan, "Of %u frames, %u [is|are] marked as invalid and left out.", n,
+                  n - count[0] - count[1] - count[2] - *n_alignment);
   scan->facts.n_views = count[TD_FRAME_PROJECTION];
   scan->facts.n_flats = count[TD_FRAME_FLAT];
   scan->facts.n_darks = count[TD_FRAME_DARK];

@@ -84,10 +84,10 @@ void td_scan_add_sources (TdScan *scan, const char *const *paths, guint n);
    views' files, one each; NULL: they have none. */
 gboolean td_scan_take_angles (TdScan *scan, const char *spec, const char *const *names,
                               GError **error);
-/* FALSE with @error: @source states @stated @what (views, angles), but the scan at @path has
-   n[0] views, not so many. Says what to do. A lone image may be a sinogram, and so may images of as
-   many rows (n[1]; 0: not known) as are stated. */
-gboolean td_scan_refuse_views (GError **error, const char *source, guint stated, const char *what,
+/* FALSE with @error: @source states @stated views or angles, as @says (taken) has it in words, but
+   the scan at @path has n[0] views, not so many. Says what to do. A lone image may be a sinogram,
+   and so may images of as many rows (n[1]; 0: not known) as are stated. */
+gboolean td_scan_refuse_views (GError **error, const char *source, guint stated, TdMessage *says,
                                const char *path, const guint n[2]);
 /* FALSE with @error: the flats or darks at @path are no frames of this scan's detector; else TRUE.
  */

@@ -207,7 +207,8 @@ take_series (TdTiffSet *set, const char *folder, char **names, GError **error)
   if (total > largest->names->len)
     td_messages_note (
         &set->notes,
-        "%u images in %s that are not named %s were left out: flats and darks are told "
+        "%u [image was|images were] left out in %s, for want of a name like %s: flats and darks "
+        "are told "
         "by their names, or lie in folders of their own ({flats:PATH}, {darks:PATH}).",
         total - largest->names->len, folder, largest->pattern);
   return TRUE;
@@ -379,10 +380,11 @@ collect_role (TdTiffSet *set, const char *folder, const char *projections, TdNam
       g_ptr_array_add (paths, g_steal_pointer (&path));
   }
   if (n_others)
-    td_messages_note (&set->notes,
-                      "%u images in %s belong to another scan by their names and were left out "
-                      "({flats} and {darks} take them).",
-                      n_others, folder);
+    td_messages_note (
+        &set->notes,
+        "%u [image belongs|images belong] to another scan by name and [was|were] left out, "
+        "in %s ({flats} and {darks} take such).",
+        n_others, folder);
 }
 
 static gsize
@@ -489,11 +491,11 @@ leave_out_corrections (TdTiffSet *set, const TdScanOptions *options)
   if (n_darks > 0)
     g_ptr_array_set_size (set->darks, 0);
   if (n_flats + n_darks > 0)
-    td_messages_note (
-        &set->notes,
-        "The images are flat-field corrected already: %u flats and %u darks beside them "
-        "were left out ({flats} and {darks} take them).",
-        n_flats, n_darks);
+    td_messages_note (&set->notes,
+                      "The images are flat-field corrected already: %u [flat|flats] and %u "
+                      "[dark|darks] beside them "
+                      "were left out ({flats} and {darks} take them).",
+                      n_flats, n_darks);
 }
 
 /* The projections' own folder, the opened one and the one above: the first that has any wins. */
@@ -551,16 +553,18 @@ tiff_find_split (TdTiffSet *set, const TdScanOptions *options, GError **error)
   const guint n = all->len, views = log.n_views, before = log.n_darks + log.n_flats;
   if (n != views && n != before + views && n != before + views + log.n_flats)
     return td_set_error (error, TD_ERROR_BAD_FILE,
-                         "“%s” states %u darks, %u flats and %u projections, but “%s” holds %u "
-                         "images: copy all of them",
+                         "“%s” states %u [dark|darks], %u [flat|flats] and %u "
+                         "[projection|projections], but “%s” holds %u "
+                         "[image|images]: copy all of them",
                          path, log.n_darks, log.n_flats, views, folder, n);
   if (!set->angles && isfinite (log.first_deg) && isfinite (log.last_deg))
     set->angles = g_strdup_printf ("%.9g:%.9g", log.first_deg, log.last_deg);
   if (n == views)
     return TRUE;
   td_messages_note (&set->notes,
-                    "By %s, the images are %u darks, %u flats and %u projections, in this order, "
-                    "and %u flats behind them.",
+                    "By %s, the images are %u [dark|darks], %u [flat|flats] and %u "
+                    "[projection|projections], in this order, "
+                    "and %u [flat|flats] behind them.",
                     path, log.n_darks, log.n_flats, views, n - before - views);
   set->projections = g_ptr_array_new_with_free_func (g_free);
   for (guint i = 0; i < n; i++)

@@ -354,11 +354,11 @@ scan_view_check (const TdScanFacts *facts, const TdScanFrame *frame, GError **er
 {
   if ((guint64) frame->crop_column + frame->crop_columns > facts->n_columns
       || (guint64) frame->crop_row + frame->crop_rows > facts->n_rows)
-    return td_set_error (
-        error, TD_ERROR_INVALID,
-        "The crop %u,%u,%u,%u is not inside the frames, which have %u columns × %u rows",
-        frame->crop_column, frame->crop_row, frame->crop_columns, frame->crop_rows,
-        facts->n_columns, facts->n_rows);
+    return td_set_error (error, TD_ERROR_INVALID,
+                         "The crop %u,%u,%u,%u is not inside the frames, which have %u "
+                         "[column|columns] × %u [row|rows]",
+                         frame->crop_column, frame->crop_row, frame->crop_columns, frame->crop_rows,
+                         facts->n_columns, facts->n_rows);
   if ((guint64) frame->crop_view + frame->crop_views > facts->n_views)
     return td_set_error (error, TD_ERROR_INVALID,
                          "Views %u:%u are not in the scan, which has views 0 to %u ({views})",
@@ -366,12 +366,12 @@ scan_view_check (const TdScanFacts *facts, const TdScanFrame *frame, GError **er
                          facts->n_views - 1);
   if (frame->bin_columns > frame->crop_columns || frame->bin_rows > frame->crop_rows
       || frame->bin_views > frame->crop_views)
-    return td_set_error (
-        error, TD_ERROR_INVALID,
-        "Groups of %u columns, %u rows and %u views are larger than the %u × %u pixels and "
-        "%u views that there are",
-        frame->bin_columns, frame->bin_rows, frame->bin_views, frame->crop_columns,
-        frame->crop_rows, frame->crop_views);
+    return td_set_error (error, TD_ERROR_INVALID,
+                         "Groups of %u [column|columns], %u [row|rows] and %u [view|views] are "
+                         "larger than the %u × %u pixels and "
+                         "%u [view|views] that there are",
+                         frame->bin_columns, frame->bin_rows, frame->bin_views, frame->crop_columns,
+                         frame->crop_rows, frame->crop_views);
   if (facts->filtered && frame->bin_columns * frame->bin_rows * frame->bin_views > 1)
     return td_set_error (
         error, TD_ERROR_INVALID,

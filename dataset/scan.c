@@ -274,7 +274,7 @@ td_scan_check_size (const TdScanFacts *facts, TdFrameKind kind, const char *path
 }
 
 gboolean
-td_scan_refuse_views (GError **error, const char *source, guint stated, const char *what,
+td_scan_refuse_views (GError **error, const char *source, guint stated, TdMessage *says,
                       const char *path, const guint n[2])
 {
   const guint n_views = n[0];
@@ -285,21 +285,20 @@ td_scan_refuse_views (GError **error, const char *source, guint stated, const ch
   if (n_views == 1)
     return td_set_error (
         error, TD_ERROR_ANGLES,
-        "“%s” states %u %p, but “%s” holds one projection; if that image is a sinogram, "
+        "“%s” states %p, but “%s” holds one projection; if that image is a sinogram, "
         "state it ({sinograms}), else open all projections",
-        source, stated, td_message_unpack (what), path);
+        source, says, path);
   if (stated == n[1])
     return td_set_error (
         error, TD_ERROR_ANGLES,
-        "“%s” states %u %p, as many as “%s” has detector rows, but it has %u projections: "
+        "“%s” states %p, as many as “%s” has detector rows, but it has %u projections: "
         "rows and projections seem to be taken for each other; state sinograms where the "
         "images are such, and no sinograms where they are projections ({sinograms})",
-        source, stated, td_message_unpack (what), path, n_views);
-  return td_set_error (
-      error, TD_ERROR_ANGLES,
-      "“%s” states %u %p, but “%s” has %u projections; open all of them, or give the "
-      "angles of those that are there ({angles:FILE|FIRST:LAST})",
-      source, stated, td_message_unpack (what), path, n_views);
+        source, says, path, n_views);
+  return td_set_error (error, TD_ERROR_ANGLES,
+                       "“%s” states %p, but “%s” has %u projections; open all of them, or give the "
+                       "angles of those that are there ({angles:FILE|FIRST:LAST})",
+                       source, says, path, n_views);
 }
 
 static gboolean
@@ -368,8 +367,10 @@ angles_of_matrices (TdScan *scan, GError **error)
   gboolean same = facts->angles_rad != NULL;
 
   if (g->n_view_matrices != facts->n_views)
-    return td_scan_refuse_views (error, facts->path, g->n_view_matrices, N_ ("projection matrices"),
-                                 facts->path, (const guint[]) { facts->n_views, facts->n_rows });
+    return td_scan_refuse_views (
+        error, facts->path, g->n_view_matrices,
+        td_message_new ("%u projection [matrix|matrices]", g->n_view_matrices), facts->path,
+        (const guint[]) { facts->n_views, facts->n_rows });
   g_autofree double *angles = g_new (double, facts->n_views);
   if (!td_matrices_angles (g->view_matrices, facts->n_views, facts->n_columns, facts->n_rows,
                            facts->path, angles, error))
@@ -709,11 +710,12 @@ check_range (TdScan *scan, const TdFrameRange *range, GCancellable *cancellable,
     return FALSE;
   if (range->first > n || range->count > n - range->first || range->row0 > facts->n_rows
       || range->n_rows > facts->n_rows - range->row0)
-    return td_set_error (
-        error, TD_ERROR_INVALID,
-        "“%s”: %p %u to %u, rows %u to %u were asked for, but there are only %u, of %u rows each",
-        facts->path, td_message_new_plain (kinds[range->kind]), range->first,
-        range->first + range->count, range->row0, range->row0 + range->n_rows, n, facts->n_rows);
+    return td_set_error (error, TD_ERROR_INVALID,
+                         "“%s”: %p %u to %u, rows %u to %u were asked for, but there are only %u, "
+                         "of %u [row|rows] each",
+                         facts->path, td_message_new_plain (kinds[range->kind]), range->first,
+                         range->first + range->count, range->row0, range->row0 + range->n_rows, n,
+                         facts->n_rows);
   return TRUE;
 }
 

@@ -491,10 +491,11 @@ add_imagej_pages (TdTiff *tiff, GArray *pages, GError **error)
   if (there < 2)
     return TRUE;
   if (there < n)
-    return tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
-                      N_ ("is cut short: its description states %u images, and %u are there; copy "
-                          "it again"),
-                      (guint) n, (guint) there);
+    return tiff_fail (
+        tiff, error, TD_ERROR_BAD_FILE,
+        N_ ("is cut short: its description states %u images, and %u [is|are] there; copy "
+            "it again"),
+        n, (guint) there);
   for (guint64 i = 1; i < n; i++) {
     TdTiffPage page = { g_array_index (pages, TdTiffPage, 0).directory, i * frame };
 
@@ -527,7 +528,8 @@ check_axes (TdTiff *tiff, guint n_pages, GError **error)
   if (n_axes < 2 || product != n_pages)
     return TRUE;
   return tiff_fail (tiff, error, TD_ERROR_UNSUPPORTED,
-                    N_ ("holds several series of images (%u channels, %u slices, %u times); save "
+                    N_ ("holds several series of images (%u [channel|channels], %u [slice|slices], "
+                        "%u [time|times]); save "
                         "the one that is meant as a stack of its own"),
                     (guint) length[0], (guint) length[1], (guint) length[2]);
 }

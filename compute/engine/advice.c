@@ -302,9 +302,10 @@ advise_views (GPtrArray *list, const TdScanFacts *facts, const TdTurn *turn)
 
   if (n < TD_ADVICE_VIEWS * facts->n_columns)
     advice_add (list, TD_ADVICE_FEW_VIEWS,
-                td_message_new (N_ ("%u directions are few for %u columns: filtered slices have "
-                                    "streaks, and {method=fista-tv} has fewer."),
-                                n, facts->n_columns));
+                td_message_new (
+                    N_ ("%u [direction is|directions are] few for %u columns: filtered slices have "
+                        "streaks, and {method=fista-tv} has fewer."),
+                    n, facts->n_columns));
 }
 
 /* ── The rows ── */

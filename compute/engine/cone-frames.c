@@ -21,11 +21,11 @@ td_cone_frames_new (TdPlan *plan, TdGeometry *geometry, double **angles_rad, GEr
   if (!turned)
     return NULL;
   td_geometry_turn_image (geometry, facts->n_columns);
-  td_plan_note (
-      plan,
-      "The detector lies on its side: its frames are turned by a quarter, to %u columns and %u "
-      "rows.",
-      td_scan_facts (turned)->n_columns, td_scan_facts (turned)->n_rows);
+  td_plan_note (plan,
+                "The detector lies on its side: its frames are turned by a quarter, to %u "
+                "[column|columns] and %u "
+                "[row|rows].",
+                td_scan_facts (turned)->n_columns, td_scan_facts (turned)->n_rows);
   return turned;
 }
 

@@ -563,18 +563,20 @@ void
 td_job_note_counts (TdJob *job, const TdPreparationCounts *counts, guint64 clamped)
 {
   if (counts->bad_values)
-    td_job_note (job, "%" PRIu64 " NaN or infinite samples took their neighbour's value.",
+    td_job_note (job,
+                 "%" PRIu64 " NaN or infinite [sample|samples] took [its|their] neighbour's value.",
                  counts->bad_values);
   job_note_views (job, counts);
   if (counts->bad_pixels)
-    td_job_note (job, "%" PRIu64 " bad detector pixels were replaced in every view.",
+    td_job_note (job, "%" PRIu64 " bad detector [pixel was|pixels were] replaced in every view.",
                  counts->bad_pixels);
   if (counts->zingers)
-    td_job_note (job, "%" PRIu64 " zingers were removed from the projections.", counts->zingers);
+    td_job_note (job, "%" PRIu64 " [zinger was|zingers were] removed from the projections.",
+                 counts->zingers);
   if (counts->dead_pixels)
     td_job_note (job,
-                 "%" PRIu64 " detector pixels have no usable flat field and took "
-                 "their neighbour's value.",
+                 "%" PRIu64 " detector [pixel has|pixels have] no usable flat field and took "
+                 "[its|their] neighbour's value.",
                  counts->dead_pixels);
   const TdScanFacts *scan = td_scan_facts (job->plan->scan);
   if (scan->sample_type == TD_SAMPLE_INT16
@@ -585,9 +587,10 @@ td_job_note_counts (TdJob *job, const TdPreparationCounts *counts, guint64 clamp
   /* Those that flats or a mask show are replaced, and counted above. */
   if (counts->stuck_pixels > counts->dead_pixels + counts->bad_pixels)
     td_job_note (job,
-                 "%" PRIu64 " detector pixels have the same value in all views, as stuck ones do, "
-                 "which makes rings: {prepare=bad-pixels} or a mask of them "
-                 "({bad-pixels:FILE}) gives them their neighbours' values.",
+                 "%" PRIu64
+                 " detector [pixel has|pixels have] the same value in all views, as [a stuck one "
+                 "does|stuck ones do], which makes rings: {prepare=bad-pixels} or a mask "
+                 "({bad-pixels:FILE}) gives [it its|them their] neighbours' values.",
                  counts->stuck_pixels);
   if (counts->odd.n_flats)
     td_job_note (job,
@@ -643,14 +646,18 @@ td_job_note_counts (TdJob *job, const TdPreparationCounts *counts, guint64 clamp
                  "there is no air where it was looked for; give a region ({prepare=dose=region:…}) "
                  "or leave the step dose out.");
   if (counts->clamped_transmissions)
-    td_job_note (job,
-                 "%" PRIu64 " zero or negative transmissions were raised before the "
-                 "logarithm.",
-                 counts->clamped_transmissions);
+    td_job_note (
+        job,
+        "%" PRIu64
+        " zero or negative [transmission was|transmissions were] raised before the logarithm.",
+        counts->clamped_transmissions);
   if (counts->zingers_angle)
-    td_job_note (job, "%" PRIu64 " zingers were removed over the angle.", counts->zingers_angle);
+    td_job_note (job, "%" PRIu64 " [zinger was|zingers were] removed over the angle.",
+                 counts->zingers_angle);
   if (clamped)
-    td_job_note (job, "%" PRIu64 " output samples were outside the range and clamped ({range}).",
+    td_job_note (job,
+                 "%" PRIu64
+                 " output [sample was|samples were] outside the range and clamped ({range}).",
                  clamped);
 }
 

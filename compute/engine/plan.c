@@ -138,12 +138,14 @@ resolve_frame (TdPlan *plan, GError **error)
   if (td_cone_scan_portrait (facts) != plan->frame.on_side)
     return td_set_error (
         error, TD_ERROR_INVALID,
-        "What is left of the detector, %u columns × %u rows, lies otherwise to the axis than the "
+        "What is left of the detector, %u [column|columns] × %u [row|rows], lies otherwise to the "
+        "axis than the "
         "whole of it: leave more rows ({crop}), and bin columns and rows alike ({bin})",
         facts->n_columns, facts->n_rows);
   if (!td_scan_frame_is_plain (&plan->frame)) {
-    td_plan_note (plan, "Cropped and binned to %u views of %u columns × %u rows.", facts->n_views,
-                  facts->n_columns, facts->n_rows);
+    td_plan_note (plan,
+                  "Cropped and binned to %u [view|views] of %u [column|columns] × %u [row|rows].",
+                  facts->n_views, facts->n_columns, facts->n_rows);
   }
   return TRUE;
 }

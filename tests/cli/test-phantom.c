@@ -260,7 +260,7 @@ test_compare_refusals (void)
 
   g_auto (TdTestRun) sizes = { 0 }, missing = { 0 }, nan = { 0 }, words = { 0 }, circle = { 0 };
   td_test_cli (&sizes, folder->path, "compare", "small.tif", "wide.tif", NULL);
-  td_test_run_assert_refused (&sizes, 1, "1 slices of 2 × 2");
+  td_test_run_assert_refused (&sizes, 1, "1 slice of 2 × 2");
   td_test_cli (&missing, folder->path, "compare", "small.tif", "none.tif", NULL);
   td_test_run_assert_refused (&missing, 1, "none.tif");
   td_test_cli (&nan, folder->path, "compare", "wide.tif", "wide.tif", "--output", "d.tif", NULL);

@@ -496,13 +496,14 @@ test_nxtomo (void)
     const char *note, *no_note;
   } cases[] = {
     { "xxxxxxxxxxxxx", FALSE, 9, 2, 1, 0, 0, ".........", NULL, "missing" },
-    { "x.xxxxxxxxxxx", FALSE, 9, 1, 1, 0, 3, ".........", "1 flats and darks are missing", NULL },
+    { "x.xxxxxxxxxxx", FALSE, 9, 1, 1, 0, 3, ".........", "1 flat or dark is missing and is left",
+      NULL },
     { "..xxxxxx.xxx.", FALSE, 9, 1, 0, 0, 3, "....x...x", "2 flats and darks are missing", NULL },
-    { "xxx.xxxxxxxxx", FALSE, 9, 2, 1, 0, 0, ".x.......", "1 of 13 frames are marked as invalid",
-      "flats and darks" },
+    { "xxx.xxxxxxxxx", FALSE, 9, 2, 1, 0, 0, ".x.......", "Of 13 frames, 1 is marked as invalid",
+      "or dark is" },
     { "xxxxxxxxxxxxx", TRUE, 7, 2, 1, 2, 0, ".......", "2 frames were taken for alignment",
       "missing" },
-    { "xxxxxxxxxx.xx", TRUE, 7, 2, 1, 1, 0, ".......", "1 of 12 frames are marked as invalid",
+    { "xxxxxxxxxx.xx", TRUE, 7, 2, 1, 1, 0, ".......", "Of 12 frames, 1 is marked as invalid",
       NULL },
     { "xxxxxxx.xxxx.", TRUE, 7, 2, 1, 1, 0, "...x...", "1 frame for alignment is missing", NULL },
   };

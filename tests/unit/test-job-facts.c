@@ -354,18 +354,25 @@ typedef struct {
   const char *says;
   TdPreparationCounts counts;
   guint64 clamped;
-  const char *notes[3]; /* in their order; NULL: no more */
+  const char *notes[5]; /* in their order; NULL: no more */
 } Counted;
 
 static const Counted counted[] = {
   { "nothing", { 0 }, 0, { NULL } },
-  { "bad values", { .bad_values = 1 }, 0, { "1 NaN or infinite samples took" } },
+  { "bad values", { .bad_values = 1 }, 0, { "1 NaN or infinite sample took its" } },
   { "bad pixels", { .bad_pixels = 2 }, 0, { "2 bad detector pixels were replaced" } },
   { "lost views",
     { .lost_views = { 3, { 2, 5, 6 } } },
     0,
     { "took those of the views nearest in angle: 2, 5, 6." } },
   { "dark views", { .dark_views = { 1, { 40 } } }, 0, { "as if the shutter was closed: 40." } },
+  { "a zinger and the like",
+    { .zingers = 1, .zingers_angle = 1, .dead_pixels = 1, .clamped_transmissions = 1 },
+    1,
+    { "1 zinger was removed from", "1 detector pixel has no usable flat field and took its",
+      "1 zero or negative transmission was raised", "1 zinger was removed over",
+      "1 output sample was outside" } },
+  { "a stuck pixel", { .stuck_pixels = 1 }, 0, { "1 detector pixel has the same value" } },
   { "zingers", { .zingers = 3 }, 0, { "3 zingers were removed from the projections" } },
   { "dead pixels", { .dead_pixels = 4 }, 0, { "4 detector pixels have no usable flat field" } },
   { "stuck pixels",
@@ -429,7 +436,7 @@ test_count_notes (void)
     td_test_pin ("%s", counts_now->says);
     g_assert_true (td_job_run (job, NULL, &error));
     TdMessage **notes = td_job_result (job)->notes;
-    for (; n < 3 && counts_now->notes[n]; n++) {
+    for (; n < G_N_ELEMENTS (counts_now->notes) && counts_now->notes[n]; n++) {
       g_assert_nonnull (notes[n]);
       g_autofree char *text = td_message_text (notes[n], NULL);
       td_test_pin ("%s", text);

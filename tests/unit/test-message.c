@@ -53,6 +53,11 @@ test_forms (void)
                           td_message_new_plain ("[c|d]"));
     g_autofree char *text = td_message_text (message, NULL);
     g_assert_cmpstr (text, ==, cases[i].text);
+    /* A field between the number and the word changes nothing. */
+    g_autoptr (TdMessage) field
+        = td_message_new ("%u {bin=%u} {%s} [slice|slices]", cases[i].n, 1 - cases[i].n, "rows");
+    g_autofree char *named = td_message_text (field, shout);
+    g_assert_true (g_str_has_suffix (named, cases[i].n == 1 ? "> slice" : "> slices"));
   }
 }
 
@@ -200,6 +205,11 @@ test_packed_deep (void)
   g_autofree char *said = td_message_words (packed, NULL);
   g_assert_cmpstr (said, ==, text);
   g_assert_true (g_str_has_prefix (said, "0, 1, 2, "));
+  /* As many as another process unpacks are packed, the deepest of the others in words. */
+  guint n = 0;
+  for (const char *at = packed; (at = strstr (at, "\"id\":")) != NULL; at++)
+    n++;
+  g_assert_cmpuint (n, ==, 25);
   td_message_unref (list);
 }
 
