@@ -122,8 +122,8 @@ cli_compare (const char *path_a, const char *path_b, const Options *o, Differenc
   const TdVolumeFacts *fa = difference->a = td_volume_facts (a);
   difference->b = td_volume_facts (b);
   if (o->output
-      && (!td_output_spares (o->output, path_a, error)
-          || !td_output_spares (o->output, path_b, error)
+      && (!td_output_spares_volume (o->output, path_a, error)
+          || !td_output_spares_volume (o->output, path_b, error)
           || !(writer = cli_compare_open_output (o, fa, error))))
     return FALSE;
 

@@ -15,6 +15,7 @@
 #include "file-bytes.h"
 #include "hdf5-trial.h"
 #include "hdf5-util.h"
+#include "series.h"
 #include "text-file.h"
 #include "tiff-io.h"
 #include "volume.h"
@@ -75,6 +76,26 @@ td_output_spares (const char *path, const char *input, GError **error)
 }
 
 gboolean
+td_output_spares_volume (const char *path, const char *volume, GError **error)
+{
+  struct stat slices;
+  g_autofree char *folder = volume ? td_volume_file (volume, NULL) : NULL;
+  g_autofree char *own = g_canonicalize_filename (path, NULL);
+  g_autofree char *above = g_path_get_dirname (own), *name = g_path_get_basename (own);
+
+  if (!td_output_spares (path, volume, error))
+    return FALSE;
+  if (!folder || stat (folder, &slices) != 0 || !S_ISDIR (slices.st_mode)
+      || !same_file (above, &slices)
+      || !(td_series_is_tiff (name) || g_file_test (own, G_FILE_TEST_IS_REGULAR)))
+    return TRUE;
+  return td_set_error (error, TD_ERROR_IO,
+                       "“%s” would lie among the slices that are read (“%s”); write it to another "
+                       "folder",
+                       path, volume);
+}
+
+gboolean
 td_output_spares_all (const char *path, const char *const *inputs, GError **error)
 {
   if (!g_file_test (path, G_FILE_TEST_EXISTS))
@@ -83,6 +104,13 @@ td_output_spares_all (const char *path, const char *const *inputs, GError **erro
     if (!td_output_spares (path, inputs[i], error))
       return FALSE;
   return TRUE;
+}
+
+gboolean
+td_output_spares_scan (const char *path, const TdScanFacts *scan, GError **error)
+{
+  return td_output_spares (path, scan->path, error)
+         && td_output_spares_all (path, (const char *const *) scan->sources, error);
 }
 
 static void

@@ -3,6 +3,8 @@
 
 #include <gio/gio.h>
 
+#include "scan.h"
+
 /**
  * TdOutput: a file or folder that appears under its own name only when it is whole. It is written
  * as "NAME.part". td_output_commit() brings it to the disk and renames it. Freeing the output
@@ -45,8 +47,14 @@ gboolean td_output_save (const char *path, gconstpointer data, gsize n, GError *
    in. Other names of either and links are seen through. @input may be NULL. */
 gboolean td_output_spares (const char *path, const char *input, GError **error);
 
+/* The same for a volume, which may be a folder of slices or name a data set (FILE::DATASET). What
+   would make a slice of that folder, or replace a file in it, does not spare it either. */
+gboolean td_output_spares_volume (const char *path, const char *volume, GError **error);
+
 /* The same for several inputs; NULL: none. */
 gboolean td_output_spares_all (const char *path, const char *const *inputs, GError **error);
+/* And a scan, with all that it refers to. */
+gboolean td_output_spares_scan (const char *path, const TdScanFacts *scan, GError **error);
 
 /* “PATH” cannot be written: REASON; with the remedy where it is known (a full disk). */
 gboolean td_output_set_error (GError **error, const char *path, int errno_value);

@@ -558,11 +558,9 @@ plan_fill (TdPlan *plan, TdScan *scan, const TdPlanPart *part, GCancellable *can
   plan->measured = td_engine_measured (plan->engine, scan, recipe, error);
   if (!plan->measured || !td_scan_complete (plan->measured, error)
       || (output
-          && (!td_output_spares (output, td_scan_facts (plan->measured)->path, error)
-              || !td_output_spares_all (
-                  output, (const char *const *) td_scan_facts (plan->measured)->sources, error)
+          && (!td_output_spares_scan (output, td_scan_facts (plan->measured), error)
               || !td_output_spares (output, td_recipe_mask (recipe), error)
-              || !td_output_spares (output, td_recipe_start_volume (recipe), error))))
+              || !td_output_spares_volume (output, td_recipe_start_volume (recipe), error))))
     return FALSE;
   plan->facts.notes = td_messages_copy (td_scan_facts (plan->measured)->notes);
   if (!td_recipe_check (recipe, td_scan_facts (plan->measured), error)

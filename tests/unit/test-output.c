@@ -336,11 +336,60 @@ test_spares (void)
   g_assert_true (td_output_spares_all (folder->path, NULL, NULL));
 }
 
+/* Slices that are read stay as they are and alone in their folder. What lies below it may go. */
+static void
+test_spares_volume (void)
+{
+  static const struct {
+    const char *path, *volume; /* in the folder; NULL: none */
+    gboolean spares;
+  } cases[] = {
+    { "v/slice_00000.tif", "v", FALSE },
+    { "v/slice_00000.tif", "link", FALSE },
+    { "link/slice_00000.tif", "v", FALSE },
+    { "v/new.tif", "v", FALSE }, /* the folder would be no volume any more */
+    { "v/provenance.json", "v", FALSE },
+    { "v", "v", FALSE },
+    { "v/new.png", "v", TRUE },
+    { "v/below", "v", TRUE },
+    { "v/below/new.tif", "v", TRUE },
+    { "other.tif", "v", TRUE },
+    { "v/slice_00000.tif", "other.tif", TRUE },
+    { "other.tif", "other.tif", FALSE },
+    { "other.tif", "other.tif::/data", FALSE },
+    { "v/slice_00000.tif", "none", TRUE },
+    { "v/slice_00000.tif", NULL, TRUE },
+  };
+  static const char *const files[] = { "v/slice_00000.tif", "v/provenance.json", "other.tif" };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *slices = test_folder_file (folder, "v");
+  g_autofree char *below = test_folder_file (folder, "v/below");
+  g_autofree char *link = test_folder_file (folder, "link");
+
+  g_assert_cmpint (g_mkdir_with_parents (below, 0700), ==, 0);
+  g_assert_cmpint (symlink (slices, link), ==, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++) {
+    g_autofree char *path = test_folder_file (folder, files[i]);
+    g_assert_true (g_file_set_contents (path, "", 0, NULL));
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree char *path = test_folder_file (folder, cases[i].path);
+    g_autofree char *volume = cases[i].volume ? test_folder_file (folder, cases[i].volume) : NULL;
+    g_autoptr (GError) error = NULL;
+
+    g_test_message ("%s, read from %s", cases[i].path, cases[i].volume);
+    g_assert_cmpint (td_output_spares_volume (path, volume, &error), ==, cases[i].spares);
+    if (!cases[i].spares)
+      test_assert_sentence (error, volume);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/output/spares", test_spares);
+  g_test_add_func ("/output/spares-volume", test_spares_volume);
   g_test_add_func ("/output/race", test_race);
   g_test_add_func ("/output/closed", test_closed);
   g_test_add_func ("/output/foreign-file", test_foreign_file);
