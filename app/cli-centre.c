@@ -34,7 +34,7 @@ static const double offsets[] = { -4, -2, -1, -0.5, 0, 0.5, 1, 2, 4 };
 
 typedef struct {
   char *method, *range, *picture;
-  gboolean json;
+  gboolean overwrite, json;
   TdAxisOptions axis;
 } Options;
 
@@ -277,7 +277,10 @@ find_centre (TdCliRecipe *recipe, const char *path, Options *options)
   g_autoptr (TdScan) scan = td_scan_open (path, &recipe->scan, td_cli_cancellable (), &error);
   Picture picture;
 
-  if (!scan || (options->picture && !td_output_spares (options->picture, path, &error)))
+  if (!scan
+      || (options->picture
+          && !td_output_spares_scan (options->picture, td_scan_facts (scan), &error))
+      || !td_cli_may_write (options->picture, options->overwrite, &error))
     return td_cli_fail (error);
   const char *other = td_cli_recipe_other (recipe, cli_centre_takes);
   if (other)
@@ -343,6 +346,7 @@ td_cli_centre (int argc, char **argv)
       "Columns searched; without it a third of the width to either side of the middle", "A:B" },
     { "picture", 0, 0, G_OPTION_ARG_FILENAME, &options.picture,
       "Write nine trial slices around the result, .png or .tif", "FILE" },
+    { "overwrite", 0, 0, G_OPTION_ARG_NONE, &options.overwrite, "Replace FILE", NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &options.json, "Print one JSON object", NULL },
     { NULL },
   };

@@ -250,11 +250,12 @@ cli_cluster_follow (TdRemoteJob *job, const Following *following)
 int
 td_cli_follow (int argc, char **argv)
 {
-  gboolean json = FALSE, log = FALSE;
+  gboolean json = FALSE, log = FALSE, overwrite = FALSE;
   char *slice = NULL;
   const GOptionEntry entries[] = {
     { "slice", 0, 0, G_OPTION_ARG_FILENAME, &slice,
       "Save the slice that is computed first, as soon as it is there", "FILE" },
+    { "overwrite", 0, 0, G_OPTION_ARG_NONE, &overwrite, "Replace FILE", NULL },
     { "log", 0, 0, G_OPTION_ARG_NONE, &log, "Print what the job printed, and end", NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object at the end", NULL },
     { NULL },
@@ -267,6 +268,8 @@ td_cli_follow (int argc, char **argv)
     return status;
   if (log && (json || slice))
     return td_cli_usage (argv[0], "--log prints and ends: neither --slice nor --json is used then");
+  if (!td_cli_may_write (slice, overwrite, &error))
+    return td_cli_fail (error);
   g_autoptr (TdRemoteJob) job = td_jobs_find_one (id, td_cli_cancellable (), &error);
   if (!job)
     return td_cli_fail (error);

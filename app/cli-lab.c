@@ -40,7 +40,7 @@ typedef struct {
   char **variants;
   char *file, *save, *csv, *picture, *preset, *line;
   int row;
-  gboolean reference, budget, quick, json;
+  gboolean reference, budget, quick, overwrite, json;
 } Options;
 
 /* ── The lab ── */
@@ -390,11 +390,10 @@ cli_lab (const TdCliRecipe *recipe, const char *path, const Options *o)
   const char *const outputs[] = { o->csv, o->picture, o->save };
   for (guint i = 0; i < G_N_ELEMENTS (outputs); i++)
     if (outputs[i]
-        && (!td_output_spares (outputs[i], td_scan_facts (scan)->path, &error)
-            || !td_output_spares_all (outputs[i],
-                                      (const char *const *) td_scan_facts (scan)->sources, &error)
+        && (!td_output_spares_scan (outputs[i], td_scan_facts (scan), &error)
             || !td_output_spares (outputs[i], recipe->recipe_path, &error)
-            || !td_output_spares (outputs[i], o->file, &error)))
+            || !td_output_spares (outputs[i], o->file, &error)
+            || !td_cli_may_write (outputs[i], o->overwrite, &error)))
       return td_cli_fail (error);
   g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   g_autoptr (TdLab) lab = cli_lab_make (recipe, o, engine, scan, &error);
@@ -474,6 +473,8 @@ td_cli_lab (int argc, char **argv)
     { "csv", 0, 0, G_OPTION_ARG_FILENAME, &o.csv, "Write the numbers", "FILE" },
     { "picture", 0, 0, G_OPTION_ARG_FILENAME, &o.picture,
       "Write curves (.svg) or all pictures side by side (.png, .tif)", "FILE" },
+    { "overwrite", 0, 0, G_OPTION_ARG_NONE, &o.overwrite,
+      "Replace the files of --save, --csv and --picture", NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &o.json, "Print one JSON object", NULL },
     { NULL },
   };

@@ -186,6 +186,13 @@ td_cli_say (const char *format, ...)
 
 /* ── Files ── */
 
+gboolean
+td_cli_may_write (const char *path, gboolean overwrite, GError **error)
+{
+  return !path || overwrite || !g_file_test (path, G_FILE_TEST_EXISTS)
+         || td_set_error (error, TD_ERROR_IO, "“%s” exists already; --overwrite replaces it", path);
+}
+
 TdVolumeFormat
 td_cli_volume_format (const char *path)
 {

@@ -65,12 +65,9 @@ static gboolean
 cli_slice_save (const Options *o, const char *path, const float *cut, const TdCutSize *size,
                 GError **error)
 {
-  if (!td_output_spares (o->output, path, error))
-    return FALSE;
-  if (!o->overwrite && g_file_test (o->output, G_FILE_TEST_EXISTS))
-    return td_set_error (error, TD_ERROR_IO, "“%s” exists already; --overwrite replaces it",
-                         o->output);
-  return td_cli_picture_save (o->output, cut, size->width, size->height, error);
+  return td_output_spares_volume (o->output, path, error)
+         && td_cli_may_write (o->output, o->overwrite, error)
+         && td_cli_picture_save (o->output, cut, size->width, size->height, error);
 }
 
 static void

@@ -54,6 +54,9 @@ void td_cli_say (const char *format, ...) G_GNUC_PRINTF (1, 2);
 /* What a path's ending asks for when no --format is given: .tif: BigTIFF, .h5: HDF5, else a folder.
  */
 TdVolumeFormat td_cli_volume_format (const char *path);
+/* FALSE with @error: @path (NULL: nothing is written) is there already, and --overwrite was not
+   given. For what is written besides volumes and scans, whose writers look themselves. */
+gboolean td_cli_may_write (const char *path, gboolean overwrite, GError **error);
 
 /* ── Ends ── */
 

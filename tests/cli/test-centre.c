@@ -118,7 +118,7 @@ test_picture (void)
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *png = g_build_filename (folder->path, "trials.png", NULL);
   g_autofree char *tiff = g_build_filename (folder->path, "trials.tif", NULL);
-  g_auto (TdTestRun) run = { 0 }, table = { 0 };
+  g_auto (TdTestRun) run = { 0 }, table = { 0 }, refused = { 0 }, follow = { 0 };
   guint width, height;
 
   make_scan (folder, "360");
@@ -138,8 +138,15 @@ test_picture (void)
   g_assert_cmpuint (dark, >, width * height / 4);
   g_assert_cmpuint (dark, <, width * height);
 
-  td_test_cli (&table, folder->path, "centre", "scan.nxs", "--device", "host", "--picture",
+  /* what is there stays, unless it may be replaced */
+  g_assert_true (g_file_set_contents (tiff, "", 0, NULL));
+  td_test_cli (&refused, folder->path, "centre", "scan.nxs", "--device", "host", "--picture",
                "trials.tif", NULL);
+  td_test_run_assert_refused (&refused, 1, "“trials.tif” exists already; --overwrite replaces it");
+  td_test_cli (&follow, folder->path, "follow", "x", "--slice", "trials.tif", NULL);
+  td_test_run_assert_refused (&follow, 1, "“trials.tif” exists already; --overwrite replaces it");
+  td_test_cli (&table, folder->path, "centre", "scan.nxs", "--device", "host", "--picture",
+               "trials.tif", "--overwrite", NULL);
   g_assert_cmpint (table.status, ==, 0);
   g_assert_nonnull (strstr (table.out, "picture"));
   g_assert_nonnull (strstr (table.out, "correlation"));

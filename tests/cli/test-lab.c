@@ -171,12 +171,20 @@ test_again (void)
                "--interpolation nearest", "--save", "kept.json", "--csv", "lab.csv", "--picture",
                "lab.svg", "--json", NULL);
   g_autoptr (JsonObject) a = td_test_run_json (&first);
-  /* What the program wrote itself is replaced. */
+  /* What is there stays, unless it may be replaced: then what the program wrote itself is. */
+  static const char *const written[][2]
+      = { { "--save", "a.json" }, { "--csv", "lab.csv" }, { "--picture", "lab.svg" } };
   g_autofree char *kept = contents (folder, "kept.json"),
                   *again = test_folder_file (folder, "a.json");
   g_assert_true (g_file_set_contents (again, kept, -1, NULL));
+  for (guint i = 0; i < G_N_ELEMENTS (written); i++) {
+    g_auto (TdTestRun) refused = { 0 };
+    td_test_cli (&refused, folder->path, "lab", "scan.nxs", "--variants", "kept.json",
+                 written[i][0], written[i][1], NULL);
+    td_test_run_assert_refused (&refused, 1, "exists already; --overwrite replaces it");
+  }
   td_test_cli (&second, folder->path, "lab", "scan.nxs", "--variants", "kept.json", "--save",
-               "a.json", "--csv", "lab.csv", "--picture", "lab.svg", "--json", NULL);
+               "a.json", "--csv", "lab.csv", "--picture", "lab.svg", "--overwrite", "--json", NULL);
   g_autoptr (JsonObject) b = td_test_run_json (&second);
   g_assert_cmpint (json_object_get_int_member (b, "nx"), ==, 40);
   g_assert_cmpstr (json_object_get_string_member (b, "compared_with"), ==, "variant");

@@ -167,6 +167,11 @@ test_volumes (void)
   verbs_run ("compare s.tif v16 --limit 0.001", 1);
   verbs_run ("compare s.tif c.tif", 1);
   verbs_run ("slice v.h5 --at 9", 2);
+  verbs_run ("slice v16 --output v16/slice_00000.tif --overwrite", 1);
+  verbs_run ("compare v16 v16 --output v16/slice_00000.tif --overwrite", 1);
+  verbs_run ("reconstruct par.nxs --device host --method sirt --start v16 "
+             "--output v16/slice_00000.tif --overwrite",
+             1);
 }
 
 static void

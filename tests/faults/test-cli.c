@@ -135,12 +135,12 @@ test_help (void)
     guint options;
   } verbs[] = {
     { "phantom", { NULL }, 38 },      { "info", { NULL }, 16 },
-    { "centre", { NULL }, 56 },       { "plan", { NULL }, 55 },
+    { "centre", { NULL }, 57 },       { "plan", { NULL }, 55 },
     { "reconstruct", { NULL }, 55 },  { "batch", { NULL }, 56 },
     { "watch", { NULL }, 57 },        { "submit", { NULL }, 61 },
-    { "jobs", { NULL }, 2 },          { "follow", { NULL }, 3 },
+    { "jobs", { NULL }, 2 },          { "follow", { NULL }, 4 },
     { "cancel", { NULL }, 0 },        { "run", { NULL }, 0 },
-    { "profiles", { NULL }, 2 },      { "lab", { NULL }, 64 },
+    { "profiles", { NULL }, 2 },      { "lab", { NULL }, 65 },
     { "compare", { NULL }, 4 },       { "slice", { NULL }, 8 },
     { "devices", { NULL }, 3 },       { "tune", { NULL }, 5 },
     { "bench", { NULL }, 13 },        { "bench", { "--cone" }, 8 },
