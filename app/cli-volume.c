@@ -8,8 +8,6 @@ td_cli_volume_print (const TdVolumeFacts *facts)
 {
   const guint64 voxels = (guint64) facts->nx * facts->ny * facts->n_slices;
   g_autofree char *size = g_format_size (voxels * td_sample_size (facts->type));
-  TdMessage *notes[] = { facts->note, NULL };
-
   td_cli_print ("%s\n", facts->path);
   td_cli_print ("  format       %s%s%s\n", facts->format, facts->dataset ? ", data set " : "",
                 facts->dataset ? facts->dataset : "");
@@ -24,16 +22,12 @@ td_cli_volume_print (const TdVolumeFacts *facts)
   if (facts->bits <= 16 && facts->units)
     td_cli_print ("  scaled       %g … %g\n", facts->low, facts->high);
   td_cli_print ("  provenance   %s\n", facts->provenance_json ? "inside" : "none");
-  if (!facts->complete)
-    td_cli_print ("  incomplete   the run that wrote it did not end\n");
-  td_cli_print_notes ("  note         ", notes);
+  td_cli_print_notes ("  note         ", facts->notes);
 }
 
 void
 td_cli_volume_add (JsonBuilder *builder, const TdVolumeFacts *facts)
 {
-  TdMessage *notes[] = { facts->note, NULL };
-
   td_json_add_string (builder, "path", facts->path);
   td_json_add_string (builder, "format", facts->format);
   td_json_add_string (builder, "dataset", facts->dataset);
@@ -45,7 +39,7 @@ td_cli_volume_add (JsonBuilder *builder, const TdVolumeFacts *facts)
   td_json_add_string (builder, "units", facts->units);
   td_json_add_boolean (builder, "complete", facts->complete);
   td_json_add_boolean (builder, "provenance", facts->provenance_json != NULL);
-  td_json_add_notes (builder, notes);
+  td_json_add_notes (builder, facts->notes);
 }
 
 int

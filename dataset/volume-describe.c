@@ -53,6 +53,8 @@ td_volume_take_description (TdVolumeFacts *facts, const char *json, guint *n_sli
   if (!root || td_json_number (root, KEY) != VERSION)
     return FALSE;
   *n_slices = (guint) CLAMP (volume_describe_number (root, "n_slices", 0), 0, G_MAXINT32);
+  facts->first_slice
+      = (guint) CLAMP (volume_describe_number (root, "first_slice", 0), 0, G_MAXINT32);
   facts->bits = (guint) CLAMP (volume_describe_number (root, "bits", facts->bits), 0, 64);
   facts->low = volume_describe_number (root, "low", facts->low);
   facts->high = volume_describe_number (root, "high", facts->high);

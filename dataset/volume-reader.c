@@ -59,6 +59,34 @@ td_volume_whole (const char *path)
   return g_steal_pointer (&own);
 }
 
+/* A run writes into “PATH.part”, and its provenance last. */
+static void
+volume_note_unfinished (TdVolumeFacts *facts, const char *path)
+{
+  facts->complete = FALSE;
+  td_messages_note (&facts->notes,
+                    "“%s” is still being written, or was left by a run that did not end: slices "
+                    "that it has not written are zeros or missing.",
+                    path);
+}
+
+/* @stated slices were written. */
+static void
+volume_check_stated (TdVolumeFacts *facts, const char *path, guint stated)
+{
+  if (stated == facts->n_slices)
+    return;
+  facts->complete = FALSE;
+  if (facts->n_slices == 1)
+    td_messages_note (&facts->notes, "“%s” is one slice of a volume that was written with %u.",
+                      path, stated);
+  else
+    td_messages_note (&facts->notes,
+                      "“%s” was written with %u [slice|slices], but holds %u: copy it anew, or "
+                      "reconstruct it again.",
+                      path, stated, facts->n_slices);
+}
+
 /* The description stands in the folder's provenance.json, and in every slice without provenance.
    One slice of a folder is all that was asked for, whatever number it states. */
 static void
@@ -73,10 +101,15 @@ take_descriptions (TdVolume *volume, const char *path, const TdTiffFrames *frame
   guint stated = 0;
 
   facts->complete = TRUE;
-  if (tiff && td_volume_take_description (facts, td_tiff_description (tiff), &stated))
-    facts->complete = stated == facts->n_slices || !g_str_equal (own, whole);
-  if (text)
-    td_volume_take_description (facts, text, &stated);
+  gboolean described
+      = tiff && td_volume_take_description (facts, td_tiff_description (tiff), &stated);
+  if (text && td_volume_take_description (facts, text, &stated))
+    described = TRUE;
+  if (described && g_str_equal (own, whole))
+    volume_check_stated (facts, path, stated);
+  /* A file of many slices has its provenance inside. */
+  if (described && !facts->provenance_json && frames->paths->len == 1 && facts->n_slices > 1)
+    volume_note_unfinished (facts, path);
 }
 
 /* After the descriptions. The scale and units that these state are those of samples of so many
@@ -107,10 +140,10 @@ note_gap (TdVolumeFacts *facts, char **names)
 
   if (n < 2 || from < 0 || to - from + 1 == n)
     return;
-  facts->note
-      = td_message_new ("There are %u files from “%s” to “%s”: their numbers have gaps, and "
-                        "slices are counted as if there were none.",
-                        n, first, last);
+  td_messages_note (&facts->notes,
+                    "There are %u files from “%s” to “%s”: their numbers have gaps, and "
+                    "slices are counted as if there were none.",
+                    n, first, last);
 }
 
 static TdVolume *
@@ -128,8 +161,12 @@ volume_open_tiff (const char *path, GError **error)
   volume->facts.n_slices = td_tiff_frames_count (frames);
   take_descriptions (volume, path, frames);
   take_type (&volume->facts, frames->layout.type);
-  if (!volume->facts.provenance_json)
-    note_gap (&volume->facts, names);
+  note_gap (&volume->facts, names);
+  if (frames->partial)
+    td_messages_note (&volume->facts.notes,
+                      "“%s” states %u images, but holds %u: if it was cut short, copy or save "
+                      "it again.",
+                      frames->partial, frames->partial_states, frames->partial_holds);
   return g_steal_pointer (&volume);
 }
 
@@ -230,16 +267,20 @@ find_slices (hid_t file, const char *path, GError **error)
 }
 
 static void
-take_description (TdVolume *volume, hid_t file, hid_t dataset)
+take_description (TdVolume *volume, const char *path, hid_t file, hid_t dataset)
 {
+  TdVolumeFacts *facts = &volume->facts;
   g_autofree char *own = td_h5_attribute_string (dataset, "description");
   g_autofree char *provenance = td_h5_string (file, "/entry/provenance");
   guint stated = 0;
 
-  volume->facts.complete = TRUE;
-  if (td_volume_take_description (&volume->facts, own, &stated))
-    volume->facts.complete = provenance != NULL;
-  td_volume_take_description (&volume->facts, provenance, &stated);
+  facts->complete = TRUE;
+  if (td_volume_take_description (facts, own, &stated)) {
+    volume_check_stated (facts, path, stated);
+    if (!provenance)
+      volume_note_unfinished (facts, path);
+  }
+  td_volume_take_description (facts, provenance, &stated);
 }
 
 /* @stated: (nullable): the data set that a person named. */
@@ -261,7 +302,6 @@ volume_open_hdf5 (const char *path, const char *stated, TdH5FramesFlags flags, G
     return td_set_error_null (error, TD_ERROR_INVALID, "“%s” holds no data set “%s” ({dataset})",
                               path, place);
   label = td_h5_label (path, place);
-  take_description (volume, file, dataset);
   TdH5Frames *frames = td_h5_frames_new (dataset, label, flags, error);
   if (!frames)
     return NULL;
@@ -272,6 +312,7 @@ volume_open_hdf5 (const char *path, const char *stated, TdH5FramesFlags flags, G
   volume->facts.nx = own->n_columns;
   volume->facts.ny = own->n_rows;
   volume->facts.n_slices = own->n_frames;
+  take_description (volume, path, file, dataset);
   take_type (&volume->facts, own->type);
   return g_steal_pointer (&volume);
 }
@@ -328,6 +369,7 @@ volume_open_raw (const char *path, const TdScanOptions *options, GError **error)
                                     .complete = TRUE };
   volume->raw = g_steal_pointer (&frames);
   take_type (&volume->facts, layout.type);
+  note_gap (&volume->facts, names);
   return volume;
 }
 
@@ -379,8 +421,9 @@ td_volume_open_stated (const char *path, const TdScanOptions *options, GError **
   if (!volume)
     return NULL;
   volume->facts.path = g_strdup (file);
-  if (g_str_has_suffix (file, ".part"))
-    volume->facts.complete = FALSE;
+  g_autofree char *name = g_path_get_basename (file); /* of "slices.part/", too */
+  if (g_str_has_suffix (name, ".part"))
+    volume_note_unfinished (&volume->facts, file);
   if (options && options->pixel_mm > 0)
     volume->facts.voxel_mm = options->pixel_mm;
   return g_steal_pointer (&volume);
@@ -442,7 +485,7 @@ td_volume_free (TdVolume *volume)
   g_free (volume->facts.path);
   g_free (volume->facts.dataset);
   g_free (volume->facts.units);
-  g_clear_pointer (&volume->facts.note, td_message_unref);
+  td_messages_free (volume->facts.notes);
   g_free (volume->facts.provenance_json);
   g_free (volume);
 }

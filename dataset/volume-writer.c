@@ -637,7 +637,9 @@ td_volume_writer_finish (TdVolumeWriter *writer, const char *provenance_json, GE
     return td_set_error (error, TD_ERROR_INVALID,
                          "“%s” is not complete: slice %u of %u was never written",
                          writer->spec.path, (guint) (gap - writer->written), writer->spec.n_slices);
-  g_autofree char *description = td_volume_describe (&writer->spec, provenance_json);
+  /* Where none is stored, a run has not come to its end. */
+  g_autofree char *description
+      = td_volume_describe (&writer->spec, provenance_json ? provenance_json : "{}");
   return volume_writer_close_file (writer, error)
          && writer->format->finish (writer, description, error)
          && td_output_commit (writer->output, error);

@@ -89,14 +89,15 @@ typedef struct {
   const char *format; /* "TIFF stack", …; static */
   char *dataset;      /* HDF5: the data set's path; NULL: another format */
   guint nx, ny, n_slices;
+  guint first_slice; /* see TdVolumeSpec; 0 also where nobody says */
   guint bits;
   TdSampleType type;     /* as stored */
   double low, high;      /* see TdVolumeSpec; integers are rescaled on reading */
   double voxel_mm;       /* 0: unknown */
   char *units;           /* of the values, as the file says; NULL: it does not */
   char *provenance_json; /* NULL: none */
-  TdMessage *note;       /* what was taken for granted; NULL: nothing */
-  gboolean complete;
+  TdMessage **notes;     /* what was taken for granted, and what is missing */
+  gboolean complete;     /* else @notes say what is not */
 } TdVolumeFacts;
 
 /**

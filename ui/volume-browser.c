@@ -689,12 +689,9 @@ volume_browser_describe (const TdVolumeFacts *facts)
                           facts->dataset ? facts->dataset : "");
   if (facts->voxel_mm > 0)
     g_string_append_printf (text, _ ("\nvoxel %g mm"), facts->voxel_mm);
-  if (!facts->complete)
-    g_string_append (text, _ ("\nincomplete: the run that wrote it did not end"));
-  if (facts->note) {
-    g_autofree char *note = td_message_text (facts->note, td_label_naming);
-    g_string_append_printf (text, "\n%s", note);
-  }
+  g_autofree char *notes = td_messages_join (facts->notes, "\n", td_label_naming);
+  if (*notes)
+    g_string_append_printf (text, "\n%s", notes);
   return g_string_free (text, FALSE);
 }
 

@@ -482,6 +482,13 @@ test_file (void)
   g_assert_error (error, TD_ERROR, TD_ERROR_BAD_FILE);
   g_assert_nonnull (strstr (error->message, "--start"));
   g_clear_error (&error);
+  g_autofree char *part = g_strconcat (path, ".part", NULL);
+  g_assert_cmpint (g_rename (path, part), ==, 0);
+  td_recipe_set (&recipe, "start", part, NULL);
+  g_assert_null (td_plan_new (engine, scan, &recipe, NULL, NULL, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_BAD_FILE);
+  g_assert_nonnull (strstr (error->message, "(--start) is not whole: “"));
+  g_clear_error (&error);
   td_recipe_set (&recipe, "start", "/no/such/volume", NULL);
   g_assert_null (td_plan_new (engine, scan, &recipe, NULL, NULL, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_NOT_FOUND);

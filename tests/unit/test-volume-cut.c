@@ -153,7 +153,7 @@ test_tiff (gconstpointer data)
   g_assert_cmpstr (td_volume_facts (a)->format, ==, "TIFF stack");
   g_assert_cmpint (td_volume_facts (a)->type, ==, type);
   g_assert_cmpfloat (td_volume_facts (a)->voxel_mm, ==, 0.02);
-  g_assert_null (td_volume_facts (a)->note);
+  g_assert_null (td_volume_facts (a)->notes);
   g_assert_cmpstr (td_volume_facts (b)->format, ==, "TIFF file");
   check_planes (a, voxels);
   check_planes (b, voxels);
@@ -180,7 +180,7 @@ test_bad_stacks (void)
   g_clear_error (&error);
   g_assert_cmpint (g_remove (fifth), ==, 0);
   g_autoptr (TdVolume) gap = open_volume (folder->path, NULL);
-  g_assert_nonnull (td_volume_facts (gap)->note);
+  g_assert_nonnull (td_volume_facts (gap)->notes);
   const TdTiffImage wide = { .width = NX + 1, .height = NY, .type = TD_SAMPLE_FLOAT32 };
   g_assert_true (td_tiff_save_single (last, last, &wide, voxels, &error));
   assert_refused (folder->path, NULL, "rec_10.tiff");

@@ -14,6 +14,7 @@
 #include "dataset/file-bytes.h"
 #include "dataset/storage-threads.h"
 #include "dataset/tiff-save.h"
+#include "dataset/volume-describe.h"
 #include "dataset/volume.h"
 #include "tests/common/pins.h"
 #include "test-folder.h"
@@ -722,6 +723,259 @@ test_pieces (void)
   td_storage_set_threads (0);
 }
 
+/* What a volume is taken for. */
+static void
+pin_volume (const char *what, const char *path, const TdScanOptions *options)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdVolume) volume = td_volume_open_stated (path, options, &error);
+
+  if (!volume) {
+    td_test_pin ("%s: %s", what, error->message);
+    return;
+  }
+  const TdVolumeFacts *f = td_volume_facts (volume);
+  g_autofree char *note = f->notes ? td_messages_join (f->notes, " ", NULL) : NULL;
+  g_autofree char *provenance = g_strdup (f->provenance_json);
+  td_test_pin ("%s: %s, %u × %u × %u, %u bits of %s, %.4f to %.4f, %.4f mm, %s, %s, %s%s%s", what,
+               f->format, f->nx, f->ny, f->n_slices, f->bits, td_sample_name (f->type), f->low,
+               f->high, f->voxel_mm, f->units,
+               provenance ? g_strdelimit (provenance, "\n ", '_') : NULL,
+               f->complete ? "whole" : "not whole", note ? "; " : "", note ? note : "");
+}
+
+/* Volumes as they are written, and as people then have them: with files that are missing, or by
+   themselves. */
+static void
+test_taken_for (void)
+{
+  static const char *const provenances[] = { "{\"device\": \"host\"}", "as somebody wrote it" };
+  static const TdScanOptions sized = { .pixel_mm = 0.5 }, named = { .dataset = "/entry/none" };
+
+  for (guint i = 0; i < 12; i++) {
+    const TdVolumeFormat format = (TdVolumeFormat) (i % 3);
+    const guint bits = i / 3 % 2 ? 16 : 32;
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, names[format]);
+    g_autofree char *part = g_strconcat (path, ".part", NULL);
+    g_autofree float *slices = make_slices (i + 1);
+    TdVolumeSpec spec = make_spec (path, format, bits);
+
+    if (i >= 6) {
+      spec.units = NULL;
+      spec.voxel_mm = 0;
+    }
+    {
+      g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (&spec, NULL);
+      write_all (writer, slices);
+      g_assert_true (td_volume_writer_finish (writer, provenances[i / 6], NULL));
+    }
+    pin_volume (names[format], path, NULL);
+    pin_volume ("with another pixel", path, &sized);
+    pin_volume ("a data set of it", path, &named);
+    g_assert_cmpint (g_rename (path, part), ==, 0);
+    pin_volume ("as a part", part, NULL);
+    g_assert_cmpint (g_rename (part, path), ==, 0);
+    for (guint k = 0; k < N + 1 && format == TD_VOLUME_TIFF_STACK; k++) {
+      g_autofree char *name = g_strdup_printf ("slice_%05u.tif", 17 + k);
+      g_autofree char *file = g_build_filename (path, k < N ? name : "provenance.json", NULL);
+      g_autofree char *aside = test_folder_file (folder, k < N ? name : "provenance.json");
+      g_autofree char *without = g_strconcat ("without ", k < N ? name : "provenance", NULL);
+      if (k == 2)
+        pin_volume (name, file, NULL);
+      g_assert_cmpint (g_rename (file, aside), ==, 0);
+      pin_volume (without, path, NULL);
+      if (k == 2)
+        pin_volume ("that slice elsewhere", aside, NULL);
+      g_assert_cmpint (g_rename (aside, file), ==, 0);
+    }
+  }
+}
+
+/* What a run left that ended before its volume did, under whatever name people then give it. */
+static void
+test_left_over (void)
+{
+  g_autofree float *slices = make_slices (7);
+
+  for (TdVolumeFormat format = 0; format < G_N_ELEMENTS (names); format++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, names[format]);
+    g_autofree char *part = g_strconcat (path, ".job.part", NULL);
+    g_autofree char *slashed = g_strconcat (part, format ? "" : "/", NULL);
+    TdVolumeSpec spec = make_spec (path, format, 32);
+    g_autoptr (GError) error = NULL;
+
+    spec.job = "job";
+    {
+      g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (&spec, &error);
+      g_assert_no_error (error);
+      g_assert_true (td_volume_writer_write (writer, 0, N - 2, slices, &error));
+    }
+    for (guint named = 0; named < 2; named++) {
+      g_autoptr (TdVolume) volume = td_volume_open (named ? path : slashed, &error);
+      g_assert_no_error (error);
+      const TdVolumeFacts *facts = td_volume_facts (volume);
+      g_autofree char *notes = td_messages_join (facts->notes, " ", NULL);
+
+      g_assert_false (facts->complete);
+      g_assert_nonnull (strstr (notes, named && !format
+                                           ? "was written with 5 slices, but holds 3: copy it anew"
+                                           : "left by a run that did not end: slices that it has"));
+      if (!named)
+        g_assert_cmpint (g_rename (part, path), ==, 0);
+    }
+  }
+}
+
+/* Of raw slices numbers may be missing, and of a program's stack images, which it states. */
+static void
+test_gaps_of_others (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  const TdScanOptions raw = { .raw_columns = 3, .raw_rows = 2, .raw_type = TD_SAMPLE_UINT8 };
+  const TdTiffImage image = { 3, 2, TD_SAMPLE_UINT8, 0, "ImageJ=1.54f\nimages=9\n" };
+  g_autofree char *stack = test_folder_file (folder, "stack.tif");
+
+  for (guint i = 1; i < 8; i += 3) {
+    g_autofree char *name = g_strdup_printf ("raw/a_%u.raw", i);
+    g_autofree char *path = test_folder_file (folder, name);
+    g_autofree char *own = g_path_get_dirname (path);
+
+    g_assert_cmpint (g_mkdir_with_parents (own, 0777), ==, 0);
+    g_assert_true (g_file_set_contents (path, "abcdef", 6, NULL));
+  }
+  TdTiffSave *save = td_tiff_save_new (stack, stack, &image, 3, FALSE, NULL);
+  g_assert_nonnull (save);
+  g_assert_true (td_tiff_save_close (save, NULL));
+  for (guint i = 0; i < 2; i++) {
+    g_autofree char *path = i ? g_strdup (stack) : test_folder_file (folder, "raw");
+    g_autoptr (TdVolume) volume = td_volume_open_stated (path, i ? NULL : &raw, NULL);
+    g_assert_nonnull (volume);
+    g_autofree char *notes = td_messages_join (td_volume_facts (volume)->notes, " ", NULL);
+    g_assert_nonnull (strstr (notes, i ? "stack.tif” states 9 images, but holds 3: if"
+                                       : "3 files from “a_1.raw” to “a_7.raw”: their"));
+  }
+}
+
+/* What a description says: each of its numbers is another, or none. */
+static void
+test_descriptions (void)
+{
+  static const char *const texts[] = {
+    "{\"tomodesk_volume\":1,\"n_slices\":7,\"bits\":16,\"low\":-1,\"high\":2,\"voxel_mm\":0.5}",
+    "{\"tomodesk_volume\":1}",
+    "{\"tomodesk_volume\":2,\"n_slices\":7}",
+    "{\"n_slices\":7}",
+    "{\"tomodesk_volume\":1,\"n_slices\":-7,\"bits\":-1}",
+    "{\"tomodesk_volume\":1,\"n_slices\":1e300,\"bits\":1e300}",
+    "{\"tomodesk_volume\":1,\"n_slices\":\"7\",\"bits\":null,\"low\":\"a\",\"high\":[1]}",
+    "{\"tomodesk_volume\":1,\"bits\":64,\"units\":3,\"voxel_mm\":\"1\"}",
+    "{\"tomodesk_volume\":1,\"bits\":65,\"units\":\"1/cm\"}",
+    "{\"tomodesk_volume\":1,\"provenance\":{\"a\":1}}",
+    "{\"tomodesk_volume\":1,\"provenance\":\"as it was\"}",
+    "[1]",
+    "no JSON",
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (texts); i++) {
+    TdVolumeFacts facts = { .bits = 8, .low = 0.25, .high = 0.75 };
+    guint n = 99;
+    const gboolean taken = td_volume_take_description (&facts, texts[i], &n);
+
+    td_test_pin ("%s: %d, %u slices, %u bits, %.2f to %.2f, %.3f mm, %s, %s", texts[i], taken, n,
+                 facts.bits, facts.low, facts.high, facts.voxel_mm, facts.units,
+                 facts.provenance_json);
+    g_free (facts.units);
+    g_free (facts.provenance_json);
+  }
+}
+
+/* Of slices between which numbers are missing it is told how many there are, and from where to
+   where. */
+static void
+test_gaps (void)
+{
+  static const struct {
+    const char *files, *says; /* NULL: nothing */
+  } cases[] = {
+    { "a_1.tif", NULL },
+    { "a_7.tif", NULL },
+    { "a_1.tif a_2.tif", NULL },
+    { "a_3.tif a_4.tif a_5.tif", NULL },
+    { "a_09.tif a_10.tif a_11.tif", NULL },
+    { "a_1.tif a_3.tif", "There are 2 files from “a_1.tif” to “a_3.tif”: their numbers have gaps, "
+                         "and slices are counted as if there were none." },
+    { "a_0.tif a_1.tif a_2.tif a_4.tif",
+      "There are 4 files from “a_0.tif” to “a_4.tif”: their numbers have gaps, and slices are "
+      "counted as if there were none." },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_auto (GStrv) files = g_strsplit (cases[i].files, " ", -1);
+    const guint16 samples[6] = { 1, 2, 3, 4, 5, 6 };
+    const TdTiffImage image = { 3, 2, TD_SAMPLE_UINT16, 0, NULL };
+    g_autoptr (GError) error = NULL;
+
+    for (guint k = 0; files[k]; k++) {
+      g_autofree char *path = test_folder_file (folder, files[k]);
+      g_assert_true (td_tiff_save_single (path, files[k], &image, samples, NULL));
+    }
+    g_autoptr (TdVolume) volume = td_volume_open (folder->path, &error);
+    g_assert_no_error (error);
+    const TdVolumeFacts *facts = td_volume_facts (volume);
+    g_autofree char *note = facts->notes ? td_messages_join (facts->notes, " ", NULL) : NULL;
+    g_assert_cmpuint (facts->n_slices, ==, g_strv_length (files));
+    g_assert_cmpstr (note, ==, cases[i].says);
+  }
+}
+
+/* What a volume does not hold is not read. */
+static void
+test_parts (void)
+{
+  enum { HOLDS = 4 };
+  static const struct {
+    TdFrameRange part;
+    gboolean good;
+  } cases[] = {
+    { { .first = 0, .count = HOLDS, .n_rows = 2 }, TRUE },
+    { { .first = 1, .count = HOLDS - 1, .row0 = 1, .n_rows = 1 }, TRUE },
+    { { .first = HOLDS, .n_rows = 2 }, TRUE },
+    { { .first = 0, .count = 1, .row0 = 2 }, TRUE },
+    { { .first = 1, .count = HOLDS, .n_rows = 2 }, FALSE },
+    { { .first = HOLDS + 1, .n_rows = 2 }, FALSE },
+    { { .first = 1, .count = G_MAXUINT, .n_rows = 2 }, FALSE },
+    { { .first = 0, .count = 1, .row0 = 1, .n_rows = 2 }, FALSE },
+    { { .first = 0, .count = 1, .row0 = 3 }, FALSE },
+    { { .first = 0, .count = 1, .row0 = 1, .n_rows = G_MAXUINT }, FALSE },
+  };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *empty = test_folder_file (folder, "empty");
+  const guint16 samples[6] = { 1, 2, 3, 4, 5, 6 };
+  const TdTiffImage image = { 3, 2, TD_SAMPLE_UINT16, 0, NULL };
+  const TdScanOptions raw = { .raw_columns = 3, .raw_rows = 2, .raw_type = TD_SAMPLE_UINT16 };
+  g_autoptr (GError) absent = NULL;
+
+  for (guint k = 0; k < HOLDS; k++) {
+    g_autofree char *path = g_strdup_printf ("%s/a_%u.tif", folder->path, k);
+    g_assert_true (td_tiff_save_single (path, path, &image, samples, NULL));
+  }
+  g_autoptr (TdVolume) volume = td_volume_open (folder->path, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    float out[6 * HOLDS];
+    g_autoptr (GError) error = NULL;
+    g_assert_cmpint (td_volume_read_part (volume, &cases[i].part, out, NULL, &error), ==,
+                     cases[i].good);
+    if (!cases[i].good)
+      test_assert_sentence (error, "were asked for");
+  }
+  g_assert_cmpint (g_mkdir (empty, 0700), ==, 0);
+  g_assert_null (td_volume_open_stated (empty, &raw, &absent));
+  test_assert_sentence (absent, "empty");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -754,7 +1008,13 @@ main (int argc, char **argv)
     g_autofree char *again = g_strdup_printf ("/volume/finished-again/%s", names[i]);
     g_test_add_data_func (again, GUINT_TO_POINTER (i), test_finished_again);
   }
+  g_test_add_func ("/volume/gaps", test_gaps);
+  g_test_add_func ("/volume/parts", test_parts);
   g_test_add_func ("/volume/taken-away", test_taken_away);
+  g_test_add_func ("/volume/taken-for", test_taken_for);
+  g_test_add_func ("/volume/left-over", test_left_over);
+  g_test_add_func ("/volume/gaps-of-others", test_gaps_of_others);
+  g_test_add_func ("/volume/descriptions", test_descriptions);
   g_test_add_func ("/volume/other-bits", test_other_bits);
   g_test_add_func ("/volume/foreign-folder", test_foreign_folder);
   g_test_add_func ("/volume/foreign-images", test_foreign_images);

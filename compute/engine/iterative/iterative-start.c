@@ -62,6 +62,11 @@ iterative_start_check_file (const TdPlan *plan, const TdIterativePlan *self, GEr
         "“%s” has %u × %u × %u voxels, and what iterations go on from ({start}) must be the whole "
         "volume of %u × %u × %u; without {rows} and {region} it is written so",
         facts->path, facts->nx, facts->ny, facts->n_slices, task->nx, task->ny, n_slices (self));
+  if (!facts->complete) {
+    g_autofree char *notes = td_messages_join (facts->notes, " ", NULL);
+    return td_set_error (error, TD_ERROR_BAD_FILE,
+                         "The volume to go on from ({start}) is not whole: %s", notes);
+  }
   if (facts->voxel_mm > 0 && fabs (facts->voxel_mm / task->voxel_mm - 1) > 1e-3)
     return td_set_error (
         error, TD_ERROR_BAD_FILE,
