@@ -24,6 +24,8 @@ typedef struct {
   gboolean overwrite, json;
 } Options;
 
+#define SAME_VOXEL 1e-4 /* by how much of it two sizes may differ */
+
 typedef struct {
   const TdVolumeFacts *a, *b; /* what is compared */
   guint64 samples;
@@ -31,6 +33,7 @@ typedef struct {
   double largest;                    /* |A - B| */
   guint at[3];                       /* where: x, y, slice */
   double low, high;                  /* of B */
+  TdMessage **notes;                 /* what of A and B should be known beside the numbers */
 } Difference;
 
 /* TRUE if pixel (x, y) lies within @fraction of the circle that fits into the slice; INFINITY:
@@ -109,6 +112,31 @@ check_sizes (const TdVolumeFacts *a, const TdVolumeFacts *b, GError **error)
       a->path, a->n_slices, a->nx, a->ny, b->path, b->n_slices, b->nx, b->ny);
 }
 
+/* What makes the numbers mean less than they seem to; A - B of other units or places is none. */
+static void
+cli_compare_note (Difference *difference)
+{
+  const TdVolumeFacts *a = difference->a, *b = difference->b;
+
+  td_messages_append (&difference->notes, a->notes);
+  td_messages_append (&difference->notes, b->notes);
+  if (a->first_slice != b->first_slice)
+    td_messages_note (&difference->notes,
+                      "“%s” begins with slice %u of its scan, “%s” with slice %u: they are "
+                      "compared in their order all the same.",
+                      a->path, a->first_slice, b->path, b->first_slice);
+  if (a->voxel_mm > 0 && b->voxel_mm > 0 && fabs (a->voxel_mm / b->voxel_mm - 1) > SAME_VOXEL)
+    td_messages_note (&difference->notes,
+                      "“%s” has voxels of %g mm, “%s” of %g mm: they are compared voxel by voxel "
+                      "all the same.",
+                      a->path, a->voxel_mm, b->path, b->voxel_mm);
+  if (a->units && b->units && !g_str_equal (a->units, b->units))
+    td_messages_note (&difference->notes,
+                      "The values of “%s” are in %s, those of “%s” in %s: they are compared as "
+                      "numbers all the same.",
+                      a->path, a->units, b->path, b->units);
+}
+
 static gboolean
 cli_compare (const char *path_a, const char *path_b, const Options *o, Difference *difference,
              GError **error)
@@ -121,6 +149,7 @@ cli_compare (const char *path_a, const char *path_b, const Options *o, Differenc
     return FALSE;
   const TdVolumeFacts *fa = difference->a = td_volume_facts (a);
   difference->b = td_volume_facts (b);
+  cli_compare_note (difference);
   if (o->output
       && (!td_output_spares_volume (o->output, path_a, error)
           || !td_output_spares_volume (o->output, path_b, error)
@@ -146,6 +175,16 @@ cli_compare (const char *path_a, const char *path_b, const Options *o, Differenc
   return !writer || td_volume_writer_finish (writer, "{\"content\": \"difference A - B\"}", error);
 }
 
+/* The numbers alone are on standard output. */
+static void
+cli_compare_say (TdMessage *const *notes)
+{
+  g_auto (GStrv) texts = td_messages_texts (notes, NULL);
+
+  for (guint i = 0; texts[i]; i++)
+    td_cli_say ("note: %s", texts[i]);
+}
+
 static int
 cli_compare_report (const Difference *difference, const Options *o)
 {
@@ -155,6 +194,8 @@ cli_compare_report (const Difference *difference, const Options *o)
   double psnr = 20 * log10 ((difference->high - difference->low) / rms);
   int status;
 
+  if (!o->json)
+    cli_compare_say (difference->notes);
   if (o->json) {
     g_autoptr (JsonBuilder) builder = json_builder_new ();
     json_builder_begin_object (builder);
@@ -167,6 +208,7 @@ cli_compare_report (const Difference *difference, const Options *o)
     td_json_add_integer (builder, "max_slice", difference->at[2]);
     td_json_add_integer (builder, "samples", difference->samples);
     td_json_add_string (builder, "output", o->output);
+    td_json_add_notes (builder, difference->notes);
     json_builder_end_object (builder);
     status = td_cli_print_json (builder);
   } else {
@@ -214,7 +256,9 @@ td_cli_compare (int argc, char **argv)
   if (!(o.circle > 0) || (o.circle > 1 && isfinite (o.circle)) || o.limit < 0)
     return td_cli_usage ("compare",
                          "--circle is a fraction above 0 up to 1, --limit is not negative");
-  if (!cli_compare (paths[0], paths[1], &o, &difference, &error))
-    return td_cli_fail (error);
-  return cli_compare_report (&difference, &o);
+  status = cli_compare (paths[0], paths[1], &o, &difference, &error)
+               ? cli_compare_report (&difference, &o)
+               : td_cli_fail (error);
+  td_messages_free (difference.notes);
+  return status;
 }

@@ -248,6 +248,52 @@ test_compare (void)
   g_assert_nonnull (strstr (text.out, "pixel (2, 1) of slice 1"));
 }
 
+/* Numbers of what is not whole, or of volumes that lie elsewhere, are given with a word of it. */
+static void
+test_compare_notes (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  const float slices[6] = { 1, 2, 3, 4, 5, 6 };
+  static const char *const says[] = { "“b.part” is still being written",
+                                      "“a.tif” begins with slice 0 of its scan, “b.part” with "
+                                      "slice 7",
+                                      "“a.tif” has voxels of 0.5 mm, “b.part” of "
+                                      "0.25 mm",
+                                      "“a.tif” are in 1/mm, those of “b.part” in "
+                                      "1/px" };
+
+  for (guint i = 0; i < 2; i++) {
+    const TdVolumeSpec spec
+        = { .path = g_build_filename (folder->path, i ? "b.part" : "a.tif", NULL),
+            .format = TD_VOLUME_BIGTIFF,
+            .bits = 32,
+            .nx = 3,
+            .ny = 1,
+            .n_slices = 2,
+            .first_slice = 7 * i,
+            .voxel_mm = i ? 0.25 : 0.5,
+            .units = i ? "1/px" : "1/mm" };
+    g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (&spec, NULL);
+
+    g_assert_true (td_volume_writer_write (writer, 0, 2, slices, NULL));
+    g_assert_true (td_volume_writer_finish (writer, "{}", NULL));
+    g_free (spec.path);
+  }
+  g_auto (TdTestRun) run = { 0 }, text = { 0 }, same = { 0 };
+  td_test_cli (&run, folder->path, "compare", "a.tif", "b.part", "--json", NULL);
+  g_autoptr (JsonObject) json = td_test_run_json (&run);
+  JsonArray *notes = json_object_get_array_member (json, "notes");
+  td_test_cli (&text, folder->path, "compare", "a.tif", "b.part", NULL);
+  g_assert_cmpuint (json_array_get_length (notes), ==, G_N_ELEMENTS (says));
+  for (guint i = 0; i < G_N_ELEMENTS (says); i++) {
+    g_assert_nonnull (strstr (json_array_get_string_element (notes, i), says[i]));
+    g_assert_nonnull (strstr (text.error, says[i]));
+    g_assert_null (strstr (text.out, says[i]));
+  }
+  td_test_cli (&same, folder->path, "compare", "a.tif", "a.tif", NULL);
+  g_assert_cmpstr (same.error, ==, "");
+}
+
 static void
 test_compare_refusals (void)
 {
@@ -498,6 +544,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/phantom/refusals", test_refusals);
   g_test_add_func ("/cli/phantom/overwrite", test_overwrite);
   g_test_add_func ("/cli/compare", test_compare);
+  g_test_add_func ("/cli/compare-notes", test_compare_notes);
   g_test_add_func ("/cli/compare/refusals", test_compare_refusals);
   g_test_add_func ("/cli/slice", test_slice);
   g_test_add_func ("/cli/info", test_info);
