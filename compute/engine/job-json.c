@@ -114,7 +114,12 @@ td_job_provenance_json (TdJob *job)
   td_json_add_string (builder, "finished", when);
   add_scan (builder, td_scan_facts (plan->measured));
   td_recipe_add_json (builder, "recipe", &plan->recipe);
-  td_json_add_notes (builder, plan->facts.notes);
+  g_mutex_lock (&job->lock);
+  TdMessage **notes = td_messages_copy (plan->facts.notes);
+  td_messages_append (&notes, job->notes);
+  g_mutex_unlock (&job->lock);
+  td_json_add_notes (builder, notes);
+  td_messages_free (notes);
   if (plan->facts.axis_searched) {
     td_json_begin_object (builder, "axis");
     td_json_add_boolean (builder, "agreed", plan->facts.axis_agreed);

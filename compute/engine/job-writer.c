@@ -245,6 +245,7 @@ td_job_writer_end (TdJob *job, gboolean keep, GError **error)
        && (!writer->volume
            || td_job_check_volume (&job->plan->facts, writer->says, clamped, error));
   if (ok && writer->volume) {
+    td_job_note_counts (job, &job->result.counts, clamped); /* the volume keeps them, too */
     g_autofree char *provenance = td_job_provenance_json (job);
     g_autofree char *key = td_plan_write_key (job->plan);
     gint64 start = g_get_monotonic_time ();

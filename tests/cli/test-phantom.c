@@ -248,6 +248,29 @@ test_compare (void)
   g_assert_nonnull (strstr (text.out, "pixel (2, 1) of slice 1"));
 }
 
+/* What a job counted is told by its volume as well, which others open later. */
+static void
+test_counts_kept (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = g_build_filename (folder->path, "v", "provenance.json", NULL);
+  g_autofree char *text = NULL;
+  g_auto (TdTestRun) made = { 0 }, run = { 0 };
+
+  td_test_cli (&made, folder->path, "phantom", "shepp-logan", "--output", "s.nxs", "--columns",
+               "20", "--rows", "4", "--views", "12", "--dead", "3", NULL);
+  g_assert_cmpint (made.status, ==, 0);
+  td_test_cli (&run, folder->path, "reconstruct", "s.nxs", "--output", "v", "--device", "host",
+               NULL);
+  g_assert_cmpint (run.status, ==, 0);
+  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  for (guint i = 0; i < 2; i++) {
+    const char *told = strstr (i ? run.out : text, "no usable flat field and took");
+    g_assert_nonnull (told);
+    g_assert_true (i == 0 || !strstr (told + 1, "no usable flat field and took")); /* once */
+  }
+}
+
 /* Numbers of what is not whole, or of volumes that lie elsewhere, are given with a word of it. */
 static void
 test_compare_notes (void)
@@ -544,6 +567,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/phantom/refusals", test_refusals);
   g_test_add_func ("/cli/phantom/overwrite", test_overwrite);
   g_test_add_func ("/cli/compare", test_compare);
+  g_test_add_func ("/cli/counts-kept", test_counts_kept);
   g_test_add_func ("/cli/compare-notes", test_compare_notes);
   g_test_add_func ("/cli/compare/refusals", test_compare_refusals);
   g_test_add_func ("/cli/slice", test_slice);
