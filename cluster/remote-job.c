@@ -32,6 +32,7 @@
 #define SIGNAL_S 3
 #define LAUNCHER_S 5  /* it has told by then why it ended the ranks */
 #define COMPLETE_S 20 /* and Slurm, of a job that it ended */
+#define REFUSED 3     /* status: the scheduler took no job */
 #define STEP_US (G_USEC_PER_SEC / 4)
 
 /* launch.json: what runs. */
@@ -74,6 +75,7 @@ struct TdRemoteJob {
   gint64 offset;  /* bytes of events.jsonl that were taken */
   gint64 ahead_s; /* by which the host's clock is before that of its files */
   gboolean read_files;
+  gboolean launching; /* it was begun, and may be launched for all that is known */
 };
 
 static const char *const state_names[]
@@ -641,7 +643,7 @@ static const char start_by_scheduler[]
       "record=$2\n"
       "shift 2\n"
       "rm -rf cancel log/status log/stdout log/stderr " TD_WORKER_RANKS "\n"
-      "said=$(sbatch \"$@\") || return 1\n"
+      "said=$(sbatch \"$@\") || return 3\n" /* REFUSED */
       /* "ID", "ID;CLUSTER", or what a site's own sbatch says. */
       "id=$(printf '%s\\n' \"$said\" | sed -n 's/^Submitted batch job //; s/ on cluster /;/; "
       "/^[0-9][0-9]*\\(;[A-Za-z0-9_.-]*\\)*$/p' | tail -n 1)\n"
@@ -651,9 +653,9 @@ static const char start_by_scheduler[]
       "\"$record\" \"$(uname -n)\" \"${id%%;*}\" \"$cluster\" > launch.part && mv launch.part "
       "launch.json";
 
+/* It is not cancelled on its way: the job could run or wait, and nobody would know. */
 static gboolean
-remote_job_start (TdRemoteJob *job, const char *record, char **scheduler_words,
-                  GCancellable *cancellable, GError **error)
+remote_job_start (TdRemoteJob *job, const char *record, char **scheduler_words, GError **error)
 {
   g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
   g_auto (TdShellResult) result = { 0 };
@@ -662,12 +664,14 @@ remote_job_start (TdRemoteJob *job, const char *record, char **scheduler_words,
   if (scheduler_words)
     g_strv_builder_addv (builder, (const char **) scheduler_words);
   g_auto (GStrv) words = g_strv_builder_end (builder);
+  job->launching = TRUE;
   if (!td_shell_run (job->shell, scheduler_words ? start_by_scheduler : start_here,
-                     (const char *const *) words, LOOK_LIMIT_S, &result, cancellable, error))
+                     (const char *const *) words, LOOK_LIMIT_S, &result, NULL, error))
     return FALSE;
   if (result.status == 0)
     return TRUE;
   g_strdelimit (result.error, "\n", ' ');
+  job->launching = !scheduler_words || result.status != REFUSED;
   if (scheduler_words)
     return td_set_error (error, TD_ERROR_IO, "Slurm on %s refuses the job: %s",
                          td_shell_name (job->shell), result.error);
@@ -686,7 +690,8 @@ remote_job_launch (TdRemoteJob *job, GCancellable *cancellable, GError **error)
   g_autofree char *record = td_launch_record (job->profile, words, &output);
 
   return script && remote_job_write (job, "run.sh", script, cancellable, error)
-         && remote_job_start (job, record, words, cancellable, error);
+         && !g_cancellable_set_error_if_cancelled (cancellable, error)
+         && remote_job_start (job, record, words, error);
 }
 
 /* A scan of the memory, such as the demonstration, becomes a file of the job's folder. */
@@ -751,19 +756,59 @@ remote_job_check (const TdRemoteJob *job, GError **error)
                                error);
 }
 
+/* A launch that failed, or was given up, may have begun. Processes have no record yet that names
+   their session, and Slurm's job no number: both are found by the job's name. What begins later
+   finds no script. */
+static const char undo_launch[]
+    = "[ ! -e \"$1/launch.json\" ] || { echo launched; return 0; }\n"
+      "rm -f -- \"$1/run.sh\"\n"
+      "if [ -n \"$2\" ]; then scancel --name=\"tomodesk-$2\" >&2 || return 1; fi\n"
+      "n=0\n"
+      "while all=$(grep -lzFx \"TOMODESK_JOB=$1\" /proc/[0-9]*/environ 2>/dev/null | tr -dc "
+      "'0-9\\n'); [ -n \"$all\" ]; do\n"
+      "case $((n += 1)) in 1) kill -TERM $all 2>/dev/null;; 3?) kill -KILL $all 2>/dev/null;;\n"
+      "40) echo processes of it do not end: $all >&2; return 1;; esac\n"
+      "sleep 0.1; done\n"
+      "rm -r -- \"$1\"\n"
+      "return 0";
+
+/* What was made on the way goes. TRUE: the job is launched all the same, as its record says.
+   @error has the reason already, and says so where something may still run. */
+static gboolean
+remote_job_undo (TdRemoteJob *job, GError **error)
+{
+  static const char undo[] = "[ -n \"$1\" ] && [ ! -e \"$1/launch.json\" ] && rm -r -- \"$1\"";
+  const gboolean slurm = job->profile->kind == TD_CLUSTER_SLURM;
+  const char *const words[] = { job->facts.folder, slurm ? job->facts.id : "", NULL };
+  g_autofree char *said = NULL;
+
+  if (!job->launching) {
+    td_shell_do (job->shell, undo, words, NULL, NULL, NULL);
+    return FALSE;
+  }
+  if (!td_shell_do (job->shell, undo_launch, words, &said, NULL, NULL)) {
+    td_prefix_error (error,
+                     "the job %s may still run on %s, where it could not be ended; \"tomodesk-cli "
+                     "cancel %s\" ends it: ",
+                     job->facts.id, td_shell_name (job->shell), job->facts.id);
+    return FALSE;
+  }
+  if (!g_str_has_prefix (said, "launched"))
+    return FALSE;
+  g_clear_error (error);
+  return TRUE;
+}
+
 gboolean
 td_remote_job_submit (TdRemoteJob *job, GCancellable *cancellable, GError **error)
 {
-  static const char undo[] = "[ -n \"$1\" ] && [ ! -e \"$1/launch.json\" ] && rm -r -- \"$1\"";
   gboolean done = FALSE;
 
   g_return_val_if_fail (job->profile && !job->facts.folder, FALSE);
   if (remote_job_check (job, error) && td_launch_check_worker (job->profile, cancellable, error)
       && remote_job_make_folder (job, cancellable, error)) {
     done = remote_job_submit_parts (job, cancellable, error);
-    const char *const words[] = { job->facts.folder, NULL };
-    if (!done)
-      td_shell_do (job->shell, undo, words, NULL, NULL, NULL);
+    done = done || remote_job_undo (job, error);
   }
   g_mutex_lock (&job->lock);
   g_clear_pointer (&job->facts.stage, g_free);
@@ -1821,7 +1866,7 @@ td_remote_job_again (TdRemoteJob *job, GCancellable *cancellable, GError **error
                          job->facts.id);
   g_strchomp (record);
   g_auto (GStrv) words = g_strdupv (job->launched.words);
-  if (!remote_job_start (job, record, words && *words ? words : NULL, cancellable, error))
+  if (!remote_job_start (job, record, words && *words ? words : NULL, error))
     return FALSE;
   remote_launched_clear (&job->launched);
   remote_job_begin_anew (job);

@@ -18,7 +18,7 @@ struct TdRemoteFollower {
   TdRemoteJob *job;
   TdRemoteTask task;
   gboolean own;       /* a job of this computer alone */
-  GCancellable *stop; /* of files that are on their way */
+  GCancellable *stop; /* of what is sent before the job is launched, and of nothing else */
   GMutex lock;        /* all below */
   GCond wake;
   guint wishes, looks; /* TdRemoteWish */
@@ -72,7 +72,7 @@ static void
 remote_follower_take_slice (TdRemoteFollower *follower, const TdRemoteSlice *slice)
 {
   g_autofree char *path = NULL;
-  g_autoptr (GBytes) bytes = td_remote_job_read (follower->job, slice->path, follower->stop, NULL);
+  g_autoptr (GBytes) bytes = td_remote_job_read (follower->job, slice->path, NULL, NULL);
   const int file = bytes ? g_file_open_tmp ("tomodesk-XXXXXX.tif", &path, NULL) : -1;
 
   if (file < 0)
@@ -140,7 +140,7 @@ remote_follower_begin (TdRemoteFollower *follower, GError **error)
 {
   switch (follower->task) {
   case TD_REMOTE_SUBMIT: return td_remote_job_submit (follower->job, follower->stop, error);
-  case TD_REMOTE_AGAIN: return td_remote_job_again (follower->job, follower->stop, error);
+  case TD_REMOTE_AGAIN: return td_remote_job_again (follower->job, NULL, error);
   default: return TRUE;
   }
 }
@@ -176,24 +176,23 @@ remote_follower_look (TdRemoteFollower *follower, gboolean *reached)
 
   const guint wishes = remote_follower_take_wishes (follower);
   if (wishes & TD_REMOTE_KEEP)
-    td_remote_job_keep (follower->job, follower->stop, &error);
+    td_remote_job_keep (follower->job, NULL, &error);
   /* Jobs that are asked to go first do so in the order in which the last was asked. */
   if (wishes & TD_REMOTE_GO_FIRST && !error)
-    td_remote_job_set_place (follower->job,
-                             -(gint) (g_get_real_time () / G_USEC_PER_SEC % G_MAXINT),
-                             follower->stop, &error);
+    td_remote_job_set_place (
+        follower->job, -(gint) (g_get_real_time () / G_USEC_PER_SEC % G_MAXINT), NULL, &error);
   if (error)
     *reached = TRUE;
   else if (wishes & TD_REMOTE_CANCEL)
-    *reached = td_remote_job_cancel (follower->job, follower->stop, &error);
+    *reached = td_remote_job_cancel (follower->job, NULL, &error);
   else
-    *reached = td_remote_job_look (follower->job, follower->stop, &error);
+    *reached = td_remote_job_look (follower->job, NULL, &error);
   if (wishes && error)
     remote_follower_refuse (follower, error);
   td_remote_job_facts (follower->job, &facts);
   const gboolean ended = *reached && td_remote_state_ended (facts.state);
   if (ended && facts.state == TD_REMOTE_DONE && !facts.fetched) /* it may have been moved since */
-    td_remote_job_fetch (follower->job, &copy, follower->stop, &error);
+    td_remote_job_fetch (follower->job, &copy, NULL, &error);
   remote_follower_note (follower, error);
   remote_follower_take (follower);
   return ended;
@@ -269,7 +268,8 @@ td_remote_follower_ask (TdRemoteFollower *follower, TdRemoteWish wish)
   g_auto (TdRemoteFacts) facts = { 0 };
 
   td_remote_job_facts (follower->job, &facts);
-  /* Files that are on their way stop at once; there is nothing else of the job yet. */
+  /* Files that are on their way stop at once; there is nothing else of the job yet. A job that is
+     launched meanwhile ends by the wish. */
   if (wish == TD_REMOTE_CANCEL && facts.state == TD_REMOTE_STAGED
       && follower->task == TD_REMOTE_SUBMIT)
     g_cancellable_cancel (follower->stop);

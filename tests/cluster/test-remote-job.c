@@ -5,7 +5,9 @@
 #include <signal.h>
 #include <string.h>
 
+#include "cluster/jobs-index.h"
 #include "cluster/remote-job.h"
+#include "config.h"
 #include "dataset/json-walk.h"
 #include "dataset/phantom-scan.h"
 #include "dataset/scan-writer.h"
@@ -20,6 +22,7 @@
 #define SIGNAL                                                                                     \
   "{\"event\": \"failed\", \"time\": 960, \"text\": \"The job was ended\", \"signal\": 15, "       \
   "\"rank\": 0, \"node\": \"a\"}\n"
+#define NEXT "{\"event\": \"progress\", \"time\": 931, \"done\": 1, \"total\": 4}\n"
 #define KILLED "rule\nmpirun noticed that rank 1 on b exited on signal 9 (Killed)\n"
 #define SLURM(id) "\"host\": \"here\", \"scheduler\": \"slurm\", \"id\": \"" #id "\""
 
@@ -108,6 +111,18 @@ static const State states[] = {
   { "signalled, node gone", SLURM (2), MET SIGNAL, CLOCK - 20,
     .scontrol = "2 JobState=RUNNING Reason=None Restarts=0" },
   { "signalled, node failed", SLURM (7), MET SIGNAL, CLOCK - 20 },
+  /* Looks at a job that was seen to run before. */
+  { "gone, followed", SLURM (9), MET, CLOCK - 5, .more = NEXT },
+  { "not listed, followed", SLURM (9), MET, CLOCK - 4, .more = NEXT },
+  { "runs by Slurm, followed", SLURM (2), MET, CLOCK - 5, .more = NEXT },
+  { "wall time, followed", SLURM (3), MET, CLOCK - 4, .more = NEXT },
+  { "by hand, followed", NULL, MET, CLOCK - 60,
+    .more = "{\"event\": \"progress\", \"time\": 931, \"total\": 4}\n" },
+  { "lost, followed", HERE, MET, .more = NEXT },
+  { "queued again, followed", SLURM (6), MET SIGNAL, CLOCK - 30, .more = MET,
+    .scontrol = "6 JobState=PENDING Reason=BeginTime Restarts=1" },
+  { "begun again, followed", SLURM (2), MET SIGNAL, CLOCK - 30, .more = MET,
+    .scontrol = "2 JobState=RUNNING Reason=None Restarts=1" },
 };
 
 /* A host where all is said by functions of the shell, since programs take longer. Slurm's answers
@@ -207,6 +222,7 @@ pin_facts (const char *name, TdRemoteJob *job)
   g_autoptr (GString) text = g_string_new (NULL);
 
   td_remote_job_facts (job, &facts);
+  g_assert_cmpint (facts.scans != NULL, ==, facts.watch != NULL); /* a batch has them */
   g_autofree char *line = td_remote_facts_line (&facts);
   for (guint i = 0; i < facts.slices->len; i++) {
     const TdRemoteSlice *slice = &g_array_index (facts.slices, TdRemoteSlice, i);
@@ -339,6 +355,7 @@ test_events (void)
         "{\"event\": \"scan\", \"index\": 0, \"path\": \"one\", \"state\": \"failed\"}\n"
         "{\"event\": \"scan\", \"index\": 0}\n"
         "{\"event\": \"progress\", \"done\": 3, \"total\": 2, \"scan\": 1, \"scan_done\": 0.5}\n"
+        "{\"event\": \"progress\", \"total\": 2, \"scan\": 0}\n"
         "{\"event\": \"progress\", \"time\": 930, \"done\": 1, \"total\": 0, \"scan\": 2, "
         "\"slices_done\": 7, \"passes\": 3, \"residuals\": [0.5, 0.25]}\n";
   static const State state = { "all", HERE, events, .alive = TRUE };
@@ -508,6 +525,55 @@ test_cancelled (void)
   kill (process, SIGKILL);
 }
 
+/* One command of the host fails after the other, whichever cancelling comes to. Either it is told,
+   or the job has ended all the same. */
+static void
+test_cancel_fails (void)
+{
+  static const char host[]
+      = "fails () { n=0; while read -r line; do n=$((n + 1)); done < \"$T/asked\"\n"
+        "echo >> \"$T/asked\"; read -r which < \"$T/which\"; [ $n -eq $which ]; }\n"
+        "end () { echo '{\"event\": \"cancelled\", \"time\": 990}' >> \"$T/job/events.jsonl\"; }\n"
+        "ps () { fails && return 1; if [ -e \"$T/job/cancel\" ]; then end; else cat \"$T/ps\"; fi; "
+        "}\n"
+        "scontrol () { fails && return 1; state=RUNNING\n"
+        "[ -e \"$T/job/cancel\" ] && state=COMPLETED && end\n"
+        "echo \"JobId=2 JobState=$state Reason=None\"; }\n"
+        "squeue () { fails && return 1; cat \"$T/squeue\"; }\n";
+  static const State each[] = { { "by its flag", HERE, START, .alive = TRUE },
+                                { "by its flag in Slurm", SLURM (2), START } };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *job_folder = test_folder_file (folder, "job");
+  g_autofree char *asked_path = test_folder_file (folder, "asked");
+  const GPid process = start_process (job_folder);
+
+  for (guint i = 0; i < G_N_ELEMENTS (each); i++) {
+    guint told = 0;
+    gsize asked;
+    for (guint which = 0, ended = FALSE; !ended || asked > which; which++) {
+      g_autofree char *text = g_strdup_printf ("%u\n", which), *asks = NULL;
+      TdShell *shell = host_with (folder->path, 200 + 50 * i + which, host);
+      g_autoptr (TdRemoteJob) job = td_remote_job_of_folder (shell, job_folder);
+      g_auto (TdRemoteFacts) facts = { 0 };
+      g_autoptr (GError) error = NULL;
+
+      make_folder (folder->path, &each[i], process);
+      put (folder->path, "which", text);
+      put (folder->path, "asked", "");
+      ended = td_remote_job_cancel (job, NULL, &error);
+      td_remote_job_facts (job, &facts);
+      g_assert_true (g_file_get_contents (asked_path, &asks, &asked, NULL)); /* a byte each */
+      g_test_message ("%s, %u of %" G_GSIZE_FORMAT ": %s", each[i].name, which, asked,
+                      error ? error->message : "ended");
+      g_assert_cmpint (ended, ==, error == NULL);
+      g_assert_true (!ended || facts.state == TD_REMOTE_CANCELLED);
+      told += !ended;
+    }
+    g_assert_cmpuint (told, >, 1);
+  }
+  kill (process, SIGKILL);
+}
+
 /* ── Submitting ── */
 
 /* @text with the test's folder called T, and the job's identity ID. (transfer full) */
@@ -534,12 +600,12 @@ pin_member (JsonNode *root, const char *path, const char *folder, const char *id
 }
 
 static TdClusterProfile *
-hall_of (const char *folder, const char *lines)
+hall_of (const char *folder, const char *sbatch, const char *lines)
 {
   g_autofree char *text = g_strdup_printf (
-      "[Profile]\nkind = slurm\nhost = hall\njobs-folder = %s/jobs\nhost-setup = sbatch () { echo "
-      "Submitted batch job 77; }; squeue () { :; }; scontrol () { :; }\n%s",
-      folder, lines);
+      "[Profile]\nkind = slurm\nhost = hall\njobs-folder = %s/jobs\nhost-setup = sbatch () { "
+      "%secho Submitted batch job 77; }; squeue () { :; }; scontrol () { :; }\n%s",
+      folder, sbatch, lines);
   g_autoptr (GString) whole = g_string_new (text);
   g_autoptr (GError) error = NULL;
 
@@ -582,7 +648,7 @@ pin_submitted (const char *folder, const char *lines, const TdRemoteOrder *order
 {
   static const char *const members[]
       = { "scan/path", "scan/settings", "recipe/bad_pixels", "output/path", "output/overwrite" };
-  g_autoptr (TdClusterProfile) profile = hall_of (folder, lines);
+  g_autoptr (TdClusterProfile) profile = hall_of (folder, "", lines);
   g_autoptr (TdRemoteJob) job = td_remote_job_new (profile, order);
   g_auto (TdRemoteFacts) facts = { 0 };
   g_autoptr (GError) error = NULL;
@@ -655,6 +721,253 @@ test_submitted (void)
   g_setenv ("PATH", before, TRUE);
 }
 
+typedef struct {
+  GCancellable *cancellable;
+  char *begun, *go;
+} Changed;
+
+/* Cancels while the scheduler still takes the job. */
+static gpointer
+change_mind (gpointer user)
+{
+  const Changed *changed = user;
+
+  while (!g_file_test (changed->begun, G_FILE_TEST_EXISTS))
+    g_usleep (10000);
+  g_cancellable_cancel (changed->cancellable);
+  g_usleep (G_USEC_PER_SEC / 4); /* who gives up does so by then */
+  g_assert_true (g_file_set_contents (changed->go, "", 0, NULL));
+  return NULL;
+}
+
+/* A job whose launch is cancelled too late is launched, and known: it can be ended. */
+static void
+test_launched_all_the_same (void)
+{
+  static const char waits[]
+      = ": > @T@/begun; while [ -e @T@/begun ] && [ ! -e @T@/go ]; do sleep 0.02; done; ";
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *scan_path = test_folder_file (folder, "a.nxs");
+  g_autofree char *output = test_folder_file (folder, "v.tif");
+  g_autofree char *begun = test_folder_file (folder, "begun");
+  g_autofree char *go = test_folder_file (folder, "go"), *launch = NULL;
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  Changed changed = { cancellable, begun, go };
+  g_auto (TdRemoteFacts) facts = { 0 };
+  g_autoptr (GError) error = NULL;
+  TdPhantomScan spec;
+  TdRecipe recipe;
+
+  td_phantom_scan_init (&spec, NULL, 16, 8, 12);
+  g_autoptr (TdScan) made = td_phantom_scan_new (&spec, &error);
+  g_assert_true (td_scan_save (made, scan_path, TD_SCAN_NXTOMO, NULL, &error));
+  g_autoptr (TdScan) scan = td_scan_open (scan_path, NULL, NULL, &error);
+  g_assert_no_error (error);
+  td_recipe_init (&recipe);
+  const TdRemoteOrder order = { .scan = scan, .recipe = &recipe, .output = output };
+  g_autoptr (TdClusterProfile) profile = hall_of (folder->path, waits, "map = @T@/=/there/\n");
+  g_autoptr (TdRemoteJob) job = td_remote_job_new (profile, &order);
+  GThread *thread = g_thread_new ("changes", change_mind, &changed);
+  const gboolean submitted = td_remote_job_submit (job, cancellable, &error);
+  g_assert_no_error (error);
+  g_assert_true (submitted);
+  g_thread_join (thread);
+  td_remote_job_facts (job, &facts);
+  g_assert_cmpint (facts.state, ==, TD_REMOTE_QUEUED);
+  g_autofree char *record = g_build_filename (facts.folder, "launch.json", NULL);
+  g_assert_true (g_file_get_contents (record, &launch, NULL, NULL));
+  g_assert_nonnull (strstr (launch, "\"id\":\"77\""));
+  /* Before that, nothing is launched. */
+  g_unlink (begun);
+  g_autoptr (TdRemoteJob) none = td_remote_job_new (profile, &order);
+  g_assert_false (td_remote_job_submit (none, cancellable, &error));
+  g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+  g_assert_false (g_file_test (begun, G_FILE_TEST_EXISTS));
+}
+
+/* The processes of a job, as their environment says. */
+static gboolean
+somebody_runs (const char *folder)
+{
+  g_autofree char *ours = g_strdup_printf ("TOMODESK_JOB=%s", folder);
+  const char *const words[]
+      = { "sh", "-c", "exec grep -lzFx \"$1\" /proc/[0-9]*/environ", "sh", ours, NULL };
+  g_autofree char *found = NULL;
+
+  g_spawn_sync (NULL, (char **) words, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL, NULL,
+                NULL, &found, NULL, NULL, NULL);
+  return *found != 0;
+}
+
+static void
+write_worker (const TestFolder *folder)
+{
+  g_autofree char *path = test_folder_file (folder, "worker");
+  g_autofree char *text = g_strdup_printf (
+      "#!/bin/sh\n[ \"$1\" = --version ] && { echo tomodesk-worker " TD_VERSION "; exit; }\n"
+      "echo \"$TOMODESK_JOB\" > %s/part; mv %s/part %s/begun; exec sleep 60\n",
+      folder->path, folder->path, folder->path);
+
+  put (folder->path, "worker", text);
+  g_assert_cmpint (g_chmod (path, 0700), ==, 0);
+}
+
+/* How a launch fails whose processes have begun: the record of it cannot be written, or the host is
+   gone from then on. Or it has come to its end all the same. */
+static const struct {
+  const char *setup, *says; /* NULL: it is launched */
+  gboolean runs;
+} half_launched[] = {
+  { "return 1", "the job cannot be started on hall", FALSE },
+  { ": > @T@/gone; return 1",
+    "may still run on hall, where it could not be ended; \"tomodesk-cli "
+    "cancel ",
+    TRUE },
+  { "command mv \"$@\"; return 1", NULL, TRUE },
+};
+
+static void
+check_half_launched (guint i)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *scan_path = test_folder_file (folder, "a.nxs");
+  g_autofree char *output = test_folder_file (folder, "v.tif");
+  g_autofree char *begun = test_folder_file (folder, "begun"), *job_folder = NULL;
+  g_autofree char *lines = g_strdup_printf (
+      "[Profile]\nkind = ssh\nhost = hall\njobs-folder = @T@/jobs\nworker = @T@/worker\n"
+      "launcher = env\nhost-setup = [ ! -e @T@/gone ] || exit 3; mv () { case $* in "
+      "*launch.json) until [ -e @T@/begun ]; do sleep 0.02; done; %s;; esac; command mv \"$@\"; }\n"
+      "map = @T@/=@T@/\n",
+      half_launched[i].setup);
+  g_autoptr (GString) whole = g_string_new (lines);
+  g_auto (TdRemoteFacts) facts = { 0 };
+  g_autoptr (GError) error = NULL;
+  TdPhantomScan spec;
+  TdRecipe recipe;
+
+  write_worker (folder);
+  g_string_replace (whole, "@T@", folder->path, 0);
+  put (g_getenv ("XDG_CONFIG_HOME"), "tomodesk/profiles/half.ini", whole->str);
+  g_autoptr (TdClusterProfile) profile = td_cluster_profile_find ("half", &error);
+  g_assert_no_error (error);
+  td_phantom_scan_init (&spec, NULL, 16, 8, 12);
+  g_autoptr (TdScan) made = td_phantom_scan_new (&spec, &error);
+  g_assert_true (td_scan_save (made, scan_path, TD_SCAN_NXTOMO, NULL, &error));
+  g_autoptr (TdScan) scan = td_scan_open (scan_path, NULL, NULL, &error);
+  td_recipe_init (&recipe);
+  const TdRemoteOrder order = { .scan = scan, .recipe = &recipe, .output = output };
+  g_autoptr (TdRemoteJob) job = td_remote_job_new (profile, &order);
+  const gboolean submitted = td_remote_job_submit (job, NULL, &error);
+  td_remote_job_facts (job, &facts);
+  g_assert_true (g_file_get_contents (begun, &job_folder, NULL, NULL));
+  g_strchomp (job_folder);
+  g_assert_cmpint (submitted, ==, !half_launched[i].says);
+  g_assert_cmpint (facts.state, ==, submitted ? TD_REMOTE_QUEUED : TD_REMOTE_FAILED);
+  if (!submitted)
+    g_assert_nonnull (strstr (error->message, half_launched[i].says));
+  g_assert_cmpint (somebody_runs (job_folder), ==, half_launched[i].runs);
+  g_assert_cmpint (g_file_test (job_folder, G_FILE_TEST_EXISTS), ==, half_launched[i].runs);
+  if (!half_launched[i].runs)
+    return;
+  g_autofree char *gone = test_folder_file (folder, "gone");
+  g_unlink (gone);
+  g_autofree char *end
+      = g_strdup_printf ("for f in $(grep -lzFx TOMODESK_JOB=%s /proc/[0-9]*/environ 2>/dev/null); "
+                         "do kill -KILL $(echo $f | tr -dc 0-9); done",
+                         job_folder);
+  const char *const words[] = { "sh", "-c", end, NULL };
+  g_spawn_sync (NULL, (char **) words, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL, NULL,
+                NULL);
+}
+
+static void
+test_half_launched (void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (half_launched); i++)
+    check_half_launched (i);
+}
+
+/* ── Which jobs there are ── */
+
+static void
+put_job (const char *folder, const char *id)
+{
+  g_autofree char *name = g_build_filename (id, "job.json", NULL);
+
+  put (folder, name, "{\"profile\": \"near\"}");
+}
+
+/* The ids, with blanks between. (transfer full) */
+static char *
+found_ids (const TdClusterProfile *profile, guint n_problems)
+{
+  g_auto (GStrv) problems = NULL;
+  g_autoptr (GPtrArray) jobs = td_jobs_find (profile, &problems, NULL);
+  g_autoptr (GString) ids = g_string_new (NULL);
+
+  for (guint i = 0; i < jobs->len; i++) {
+    g_auto (TdRemoteFacts) facts = { 0 };
+    td_remote_job_facts (jobs->pdata[i], &facts);
+    g_string_append_printf (ids, "%s%s", i ? " " : "", facts.id);
+  }
+  g_assert_cmpuint (g_strv_length (problems), ==, n_problems);
+  return g_strdup (ids->str);
+}
+
+static void
+assert_found (const char *begins, const char *id, const char *says)
+{
+  g_auto (TdRemoteFacts) facts = { 0 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdRemoteJob) job = td_jobs_find_one (begins, NULL, &error);
+
+  g_assert_cmpint (job != NULL, ==, id != NULL);
+  if (job)
+    td_remote_job_facts (job, &facts);
+  g_assert_cmpstr (facts.id, ==, id);
+  if (says)
+    g_assert_true (g_str_has_prefix (error->message, says));
+}
+
+/* Folders of jobs, here and where profiles have them, the newest first and each once. One is found
+   by what its id begins with. */
+static void
+test_found (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *jobs = test_folder_file (folder, "tomodesk/jobs");
+  g_autofree char *other = test_folder_file (folder, "other");
+  g_autofree char *before = g_strdup (g_getenv ("XDG_CONFIG_HOME"));
+  g_autofree char *text = g_strdup_printf ("[Profile]\nkind = local\njobs-folder = %s\n", other);
+  g_autofree char *profiles = g_build_filename (before, "tomodesk", "profiles", NULL);
+
+  test_folder_remove (profiles); /* of other tests */
+  g_setenv ("XDG_DATA_HOME", folder->path, TRUE);
+  put (before, "tomodesk/profiles/near.ini", text);
+  put (before, "tomodesk/profiles/same.ini", text);
+  put (before, "tomodesk/profiles/bad.ini", "[Profile]\nkind = cloud\n");
+  put_job (jobs, "2026-1");
+  put_job (jobs, "2026-10");
+  put_job (other, "2026-2");
+  put_job (other, "by hand");
+  put (jobs, "2026-notes/text", "no job");
+  g_autoptr (TdClusterProfile) near = td_cluster_profile_find ("near", NULL);
+  g_autofree char *all = found_ids (NULL, 1), *there = found_ids (near, 0);
+  g_assert_cmpstr (all, ==, "by hand 2026-2 2026-10 2026-1");
+  g_assert_cmpstr (there, ==, "by hand 2026-2");
+  assert_found ("2026-1", "2026-1", NULL); /* and no other that begins so */
+  assert_found ("2026-10", "2026-10", NULL);
+  assert_found ("by", "by hand", NULL);
+  assert_found ("2026", NULL, "3 jobs begin with \"2026\": give more of the id");
+  assert_found ("2027", NULL, "there is no job \"2027\" that can be reached: ");
+  put (before, "tomodesk/profiles/bad.ini", NULL);
+  assert_found ("2027", NULL, "there is no job \"2027\"; ");
+  assert_found ("", NULL, "there is no job \"\"; ");
+  assert_found (".2026-1", NULL, "\".2026-1\" is no job's id; ");
+  assert_found ("../jobs/2026-1", NULL, "\"../jobs/2026-1\" is no job's id; ");
+  g_unsetenv ("XDG_DATA_HOME");
+}
+
 /* One shell waits for all scripts of a host, which takes less than one for each. */
 static const char ssh[]
     = "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift 2\nexec \"$@\"\n";
@@ -677,6 +990,10 @@ main (int argc, char **argv)
   g_test_add_func ("/remote-job/refused", test_refused);
   g_test_add_func ("/remote-job/allowed", test_allowed);
   g_test_add_func ("/remote-job/cancelled", test_cancelled);
+  g_test_add_func ("/remote-job/cancel-fails", test_cancel_fails);
   g_test_add_func ("/remote-job/submitted", test_submitted);
+  g_test_add_func ("/remote-job/launched-all-the-same", test_launched_all_the_same);
+  g_test_add_func ("/remote-job/half-launched", test_half_launched);
+  g_test_add_func ("/remote-job/found", test_found);
   return g_test_run ();
 }
