@@ -53,7 +53,7 @@ typedef struct {
   TdEngine *engine;
   TdScan *scan;
   TdPlan *plan;
-  GMutex lock; /* job, and the batch's numbers: the main thread looks */
+  GMutex lock; /* job, and the batch's numbers: the main thread looks, and tells of them */
   TdJob *job;
   GError *error;
   guint looks;
@@ -262,15 +262,15 @@ own_job_tell_progress (OwnJob *self, TdJob *job)
   TdJobProgress progress;
 
   td_job_progress (job, &progress);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&self->lock);
+  if (self->job != job) /* it has ended meanwhile, and another one may run */
+    return;
   self->stage = progress.stage;
-  g_mutex_lock (&self->lock);
-  const guint index = self->index;
   const double total = is_batch ? self->n_rows : 1;
   const double done = is_batch ? self->n_ended + progress.fraction : progress.fraction;
   const double left_s = is_batch                   ? own_job_left_s (self, &progress)
                         : progress.remaining_s < 0 ? NAN
                                                    : progress.remaining_s;
-  g_mutex_unlock (&self->lock);
   JsonBuilder *builder = td_events_begin (self->events, "progress");
   td_json_add_string (builder, "stage", progress.stage);
   td_json_add_number (builder, "done", done);
@@ -279,7 +279,7 @@ own_job_tell_progress (OwnJob *self, TdJob *job)
   td_json_add_number (builder, "rate", progress.updates_per_s);
   td_json_add_number (builder, "left_s", left_s);
   if (is_batch) {
-    td_json_add_integer (builder, "scan", index);
+    td_json_add_integer (builder, "scan", self->index);
     td_json_add_number (builder, "scan_done", progress.fraction);
   } else {
     td_json_add_integer (builder, "slices_done", progress.slices_done);
