@@ -43,6 +43,8 @@
 #define NOTIFY_US (20 * G_USEC_PER_SEC)
 #define NOTIFY_LIMIT_MS 2000
 #define GIVES_WAY 10 /* nice; threads of the window that compute have 5 */
+#define NICE_TRIES 20
+#define NICE_US 50000
 
 typedef struct {
   const char *folder;
@@ -472,7 +474,12 @@ own_job_give_way (void)
     g_debug ("the job keeps its priority");
   if (file < 0)
     return;
-  if (write (file, text, strlen (text)) < 0)
+  /* The kernel takes ten such wishes a second, of all sessions together. */
+  gssize taken;
+  guint tries = 0;
+  while ((taken = write (file, text, strlen (text))) < 0 && errno == EAGAIN && tries++ < NICE_TRIES)
+    g_usleep (NICE_US);
+  if (taken < 0)
     g_debug ("the job's session keeps its priority");
   close (file);
 }
