@@ -339,7 +339,8 @@ static void
 shell_wait (Running *running, GCancellable *cancellable)
 {
   g_autoptr (GMainContext) context = g_main_context_new ();
-  g_autoptr (GSource) limit = g_timeout_source_new_seconds (running->limit_s);
+  /* A source of whole seconds may come a quarter of one early. */
+  g_autoptr (GSource) limit = g_timeout_source_new (1000 * running->limit_s);
   g_autoptr (GSource) output = NULL;
   g_autoptr (GCancellable) stop = g_cancellable_new ();
   const gulong linked
@@ -444,15 +445,17 @@ shell_run_alone (TdShell *shell, const char *input, guint limit_s, TdShellResult
 /* Between a script's output and what follows it. No file of a job has it by chance. */
 #define MARK "tomodesk-5d1f0c4e8a7b4c39"
 
-/* The script runs in a shell of its own, so that it leaves nothing behind. */
+/* The script runs in a shell of its own, so that it leaves nothing behind. Once all was said no
+   program runs that could keep a line open whose shell has ended. */
 static char *
 shell_session_input (const TdShell *shell, const char *script, const char *const *words)
 {
   g_autofree char *function = shell_function (shell, script, words);
 
   return g_strdup_printf ("{\n%s( tomodesk_script \"$@\" ) </dev/null 2>\"$tomodesk_said\"\n"
-                          "printf '\\n" MARK " %%d %%d\\n' $? $(wc -c < \"$tomodesk_said\")\n"
-                          "cat \"$tomodesk_said\"\n}\n",
+                          "set -- $? $(wc -c < \"$tomodesk_said\")\n"
+                          "printf '\\n" MARK " %%d %%d\\n' \"$1\" \"$2\"\n"
+                          "[ \"$2\" = 0 ] || cat \"$tomodesk_said\"\n}\n",
                           function);
 }
 

@@ -98,7 +98,7 @@ static void
 test_session (void)
 {
   TdShell *shell = td_shell_get ("good-session", NULL, NULL);
-  g_auto (TdShellResult) first = { 0 }, second = { 0 }, alone = { 0 }, again = { 0 };
+  g_auto (TdShellResult) first = { 0 }, second = { 0 }, alone = { 0 };
 
   assert_run (shell, 20, "echo $$; left=behind; cd /", NULL, &first);
   assert_run (shell, 60, "echo $$; printf '%s' \"$left\"", NULL, &second);
@@ -106,9 +106,10 @@ test_session (void)
   g_assert_cmpstr (second.out, ==, first.out);
   g_assert_cmpstr (alone.out, !=, first.out);
   /* It is gone: another one takes its place. */
-  assert_run (shell, 20, "(sleep 0.05; kill -9 $$) >/dev/null 2>&1 &", NULL, &again);
-  const gint64 deadline = g_get_monotonic_time () + 20 * G_USEC_PER_SEC;
-  while (kill (atoi (first.out), 0) == 0 && g_get_monotonic_time () < deadline)
+  const pid_t session = atoi (first.out);
+  g_assert_cmpint (session, >, 1);
+  g_assert_cmpint (kill (session, SIGKILL), ==, 0);
+  while (kill (session, 0) == 0)
     g_usleep (10000);
   td_shell_result_clear (&second);
   assert_run (shell, 20, "echo $$", NULL, &second);
@@ -250,6 +251,34 @@ test_hangs (void)
                 "hangs did not answer within 1 s");
 }
 
+/* What a script would have said that nobody waited for is no answer to the next one. */
+static void
+test_late_words (void)
+{
+  TdShell *shell = td_shell_get ("good-late", NULL, NULL);
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *fifo = test_folder_file (folder, "fifo");
+  const char *const words[] = { fifo, NULL };
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (GError) late = NULL, cancelled = NULL;
+
+  g_assert_cmpint (mkfifo (fifo, 0600), ==, 0);
+  const int go = open (fifo, O_RDWR | O_CLOEXEC);
+  for (guint way = 0; way < 2; way++) {
+    g_auto (TdShellResult) old = { 0 }, fresh = { 0 };
+    GThread *thread = way ? g_thread_new ("cancel", cancel_soon, cancellable) : NULL;
+    g_assert_false (td_shell_run (shell, "echo begun; read -r go < \"$1\"; echo old", words,
+                                  way ? 20 : 1, &old, way ? cancellable : NULL,
+                                  way ? &cancelled : &late));
+    if (thread)
+      g_thread_join (thread);
+    g_assert_cmpint (write (go, "\n", 1), ==, 1); /* which it waits for */
+    assert_run (shell, 20, "echo fresh", NULL, &fresh);
+    g_assert_cmpstr (fresh.out, ==, "fresh\n");
+  }
+  close (go);
+}
+
 /* In a shell of its own, whatever else it has started. */
 static void
 test_alone_hangs (void)
@@ -371,6 +400,7 @@ main (int argc, char **argv)
   g_test_add_func ("/shell/no-program", test_no_program);
   g_test_add_func ("/shell/drops", test_drops);
   g_test_add_func ("/shell/hangs", test_hangs);
+  g_test_add_func ("/shell/late-words", test_late_words);
   g_test_add_func ("/shell/alone-hangs", test_alone_hangs);
   g_test_add_func ("/shell/paths", test_paths);
   g_test_add_data_func ("/shell/copy", copier, test_copy);
