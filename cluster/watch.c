@@ -513,6 +513,9 @@ watch_look_for_signal (TdWatch *watch)
 {
   if (!watch_signal || watch->stopping_us)
     return;
+  watch_receive (watch); /* what was said before it came */
+  if (watch->stopping_us)
+    return;
   const int ended = watch_find_ended (watch);
   g_autofree char *said
       = ended >= 0 ? td_message_packed (
