@@ -974,7 +974,7 @@ worker_finish_output (Worker *worker, const Report *reports, GError **error)
     says = says || reports[r].says;
     clamped += reports[r].clamped;
   }
-  if (!td_job_check_volume (td_plan_facts (worker->whole), says, clamped, error))
+  if (!td_job_check_volume (worker->whole, says, clamped, error))
     return FALSE;
   for (guint i = 0; i < there->len; i++) {
     const TdGridShare *range = &g_array_index (there, TdGridShare, i);

@@ -241,9 +241,7 @@ td_job_writer_end (TdJob *job, gboolean keep, GError **error)
   /* A failure of the last write, or a cancellation while it was under way. */
   ok = ok && !g_cancellable_set_error_if_cancelled (job->cancellable, error);
   const guint64 clamped = writer->volume ? td_volume_writer_clamped (writer->volume) : 0;
-  ok = ok
-       && (!writer->volume
-           || td_job_check_volume (&job->plan->facts, writer->says, clamped, error));
+  ok = ok && (!writer->volume || td_job_check_volume (job->plan, writer->says, clamped, error));
   if (ok && writer->volume) {
     td_job_note_counts (job, &job->result.counts, clamped); /* the volume keeps them, too */
     g_autofree char *provenance = td_job_provenance_json (job);

@@ -507,8 +507,19 @@ td_job_add_account (TdJob *job, TdDevice *account)
 }
 
 gboolean
-td_job_check_volume (const TdPlanFacts *facts, gboolean says, guint64 clamped, GError **error)
+td_job_check_volume (const TdPlan *plan, gboolean says, guint64 clamped, GError **error)
 {
+  const TdPlanFacts *facts = &plan->facts;
+  const TdScanFrame *frame = &plan->frame;
+
+  if (!says && frame->crop_columns > 0
+      && frame->crop_columns < td_scan_facts (plan->measured)->n_columns)
+    return td_set_error (
+        error, TD_ERROR_BAD_FILE,
+        "Every value of the volume is 0 or no number at all: it is not kept. Of the detector only "
+        "columns %u to %u are left ({crop}): the axis of rotation must lie among them. If it does, "
+        "look at the projections, their flat fields and the centre of rotation ({centre:PX})",
+        frame->crop_column, frame->crop_column + frame->crop_columns - 1);
   if (!says)
     return td_set_error (
         error, TD_ERROR_BAD_FILE,

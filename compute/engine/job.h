@@ -32,8 +32,7 @@ typedef struct {
 
 /* FALSE: a volume tells nothing and is not kept. @says: some value was finite and not 0; @clamped:
    so many were outside the range. */
-gboolean td_job_check_volume (const TdPlanFacts *facts, gboolean says, guint64 clamped,
-                              GError **error);
+gboolean td_job_check_volume (const TdPlan *plan, gboolean says, guint64 clamped, GError **error);
 
 /* A pass of an iterative method: the seconds from the job's start to the pass's end, and the
    relative residual that the pass found. */

@@ -446,6 +446,42 @@ test_count_notes (void)
   }
 }
 
+/* A volume without a word, or with none but the range's ends, is not kept. A crop of columns, which
+   may leave the axis out, is named. */
+static void
+test_check_volume (void)
+{
+  const TdPlan plan = { .facts = { .n_slices = 3, .nx = 5, .ny = 4 }, .measured = scan };
+  static const struct {
+    gboolean says;
+    guint64 clamped;
+    int error;            /* -1: none */
+    guint first, columns; /* of a crop */
+    const char *told;
+  } cases[] = { { TRUE, 0, -1 },
+                { TRUE, 59, -1 },
+                { TRUE, 60, TD_ERROR_UNSUPPORTED },
+                { FALSE, 0, TD_ERROR_BAD_FILE },
+                { FALSE, 60, TD_ERROR_BAD_FILE },
+                { FALSE, 0, TD_ERROR_BAD_FILE, 2, 3, "columns 2 to 4 are left (--crop)" },
+                { FALSE, 0, TD_ERROR_BAD_FILE, 1, COLUMNS - 1, "(--crop)" },
+                { FALSE, 0, TD_ERROR_BAD_FILE, 0, COLUMNS, NULL },
+                { TRUE, 60, TD_ERROR_UNSUPPORTED, 2, 3, NULL },
+                { TRUE, 0, -1, 2, 3, NULL } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GError) error = NULL;
+    TdPlan cropped = plan;
+    cropped.frame.crop_column = cases[i].first;
+    cropped.frame.crop_columns = cases[i].columns;
+    g_assert_cmpint (td_job_check_volume (&cropped, cases[i].says, cases[i].clamped, &error), ==,
+                     cases[i].error < 0);
+    g_assert_true (!error || g_error_matches (error, TD_ERROR, cases[i].error));
+    g_assert_cmpint (error && strstr (error->message, "--crop"), ==, cases[i].told != NULL);
+    g_assert_true (!cases[i].told || strstr (error->message, cases[i].told));
+  }
+}
+
 typedef struct {
   const char *says;
   gboolean ok, cancels;
@@ -841,6 +877,7 @@ main (int argc, char **argv)
   g_test_add_func ("/job-facts/late", test_late);
   g_test_add_func ("/job-facts/warm", test_warm);
   g_test_add_func ("/job-facts/count-notes", test_count_notes);
+  g_test_add_func ("/job-facts/check-volume", test_check_volume);
   g_test_add_func ("/job-facts/ends", test_ends);
   g_test_add_func ("/job-facts/cancelled-before", test_cancelled_before);
   g_test_add_func ("/job-facts/cancelled-after", test_cancelled_after);
