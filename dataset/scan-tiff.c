@@ -741,6 +741,7 @@ add_frames (TdScan *scan, TiffSource *source, TdFrameKind kind, GPtrArray *paths
             : N_ ("“%s” states %u images, but holds %u: if it was cut short, copy or save "
                   "it again."),
         frames->partial, frames->partial_states, frames->partial_holds);
+  scan->facts.inverted |= frames->layout.inverted;
   if (frames->layout.inverted)
     td_scan_note (scan,
                   "“%s” is stored with white as the lowest value; its values were turned "

@@ -68,6 +68,7 @@ typedef struct {
   guint n_views;            /* projections */
   guint n_flats, n_darks;   /* 0: none */
   TdSampleType sample_type; /* as stored */
+  gboolean inverted;        /* white was stored as the lowest value in some: turned round */
   double *angles_rad;       /* n_views; never NULL */
   double *flat_positions;   /* n_flats: the view index each was taken before; 0 = before the first
                                view, n_views = after the last. Of some of a scan's views also below

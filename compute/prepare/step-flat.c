@@ -162,6 +162,14 @@ refuse_if_all_dead (TdSlab *slab, TdFlatsHow how, GError **error)
         "sign: counts above 32767 that were stored so are below zero; store them without a sign, "
         "or check that the flats and darks are not exchanged or empty ({flats}, {darks})",
         facts->title ? facts->title : facts->path);
+  if (facts->inverted)
+    return td_set_error (
+        error, TD_ERROR_BAD_FILE,
+        "no pixel of the flat field is brighter than the dark field in “%s”, whose images say that "
+        "white is their lowest value, so that their values were turned round: if that is wrong, "
+        "save them with black as the lowest value, or check that the flats and darks are not "
+        "exchanged or empty ({flats}, {darks})",
+        facts->title ? facts->title : facts->path);
   return td_set_error (
       error, TD_ERROR_BAD_FILE,
       "no pixel of the flat field is brighter than the dark field in “%s”; check that the "

@@ -299,16 +299,22 @@ test_min_is_white (void)
   g_autofree char *path = test_folder_file (folder, "image.tif");
   g_autofree float *values = make_values (WIDTH * HEIGHT, 4), *read = g_new (float, WIDTH);
   const TdSampleType which[] = { TD_SAMPLE_UINT8, TD_SAMPLE_UINT16, TD_SAMPLE_FLOAT32 };
+  const TdScanOptions options
+      = { .angles = "0:180", .sinograms = TRUE, .values = TD_SCAN_VALUES_INTENSITIES };
 
   for (guint i = 0; i < G_N_ELEMENTS (which); i++) {
     Make make = make_of ("w", which[i], 7, COMPRESSION_NONE);
     make.photometric = PHOTOMETRIC_MINISWHITE;
     g_autoptr (TdTiff) tiff = NULL;
+    g_autoptr (GError) error = NULL;
 
     write_image (path, &make, values);
     tiff = td_tiff_open (path, NULL, NULL);
     g_assert_cmpint (td_tiff_layout (tiff)->inverted, ==, largest[which[i]] > 0);
     g_assert_true (read_rows (tiff, 2, 1, read, NULL));
+    g_autoptr (TdScan) scan = td_scan_open (path, &options, NULL, &error);
+    g_assert_no_error (error);
+    g_assert_cmpint (td_scan_facts (scan)->inverted, ==, largest[which[i]] > 0);
     for (guint x = 0; x < WIDTH; x++)
       g_assert_cmpfloat (read[x], ==,
                          largest[which[i]] > 0 ? (float) largest[which[i]] - values[2 * WIDTH + x]
