@@ -481,6 +481,8 @@ find_line (Fit *fit, double slope, double slope_error)
   const double mounted = tan (MOUNTED_DEG * G_PI / 180);
   if (axis_consensus_rows (fit, FALSE) < 3 || !(error < mounted))
     error = fit->line.middle_row > 0 ? mounted : 0; /* a single row has no tilt */
+  /* A slope that is none must not have moved the centre away from the trials. */
+  fit->line.centre_px = td_axis_line_at (&fit->line, fit->known_row);
   fit->line.slope = 0;
   fit_line (fit, FALSE);
   fit->slope_error = error;

@@ -7,12 +7,14 @@
 
 #include "compute/axis/axis-consensus.h"
 #include "compute/axis/axis-likeness.h"
+#include "compute/axis/axis-line.h"
 #include "compute/axis/axis-pairs.h"
 #include "compute/axis/axis-quality.h"
 #include "compute/axis/axis-rows.h"
 #include "compute/axis/axis-search.h"
 #include "compute/axis/axis-spectrum.h"
 #include "compute/axis/axis-wedge.h"
+#include "dataset/random.h"
 #include "dataset/scan-private.h"
 #include "tests/common/devices.h"
 #include "tests/common/frames.h"
@@ -1004,6 +1006,59 @@ test_errors (void)
       }
 }
 
+/* Trials by chance: of one method or all, on one row or many. They scatter, lie far off, are weak,
+   or have no answer. The tilt is known or not. What each comes to is kept. */
+static void
+test_invented (void)
+{
+  static const guint rows[] = { 1, 2, 3, 5, 9 };
+  static const double scatters[] = { 0.004, 0.03, 0.1, 0.4 }, slopes[] = { 0, 0.002, -0.02, 0.06 };
+  TdRandom random;
+
+  td_random_init (&random, 80, 1);
+  for (guint round = 0; round < 90; round++) {
+    const guint n_rows = rows[round % 5], n_methods = 1 + round / 5 % TD_AXIS_COUNT;
+    const guint tall = n_rows == 1 ? 1 + 40 * (round % 2) : 20 * n_rows + round % 7;
+    const double scatter = scatters[round / 3 % 4], slope = n_rows > 1 ? slopes[round / 7 % 4] : 0;
+    const double far = round % 4 == 3 ? 0.45 : 0.1, weakest = round % 11 == 10 ? 0.02 : 0.15;
+    const double most = round % 11 == 10 ? 0.19 : 1, above = round % 6 == 5 ? 0.3 : 1;
+    g_autofree TdAxisTrial *trials = g_new (TdAxisTrial, n_methods * n_rows);
+    g_autofree char *used = g_new0 (char, n_methods *n_rows + 1);
+    TdAxisResult result = { .trials = trials, .n_trials = n_methods * n_rows };
+
+    for (guint i = 0; i < result.n_trials; i++) {
+      const guint row = (guint) (above * tall * (i % n_rows + 0.5) / n_rows);
+      const double off = (td_random_uniform (&random) - 0.5) * 2 * scatter;
+      const double moved = td_random_uniform (&random) < far ? td_random_uniform (&random) * 9 : 0;
+      const double given = td_random_uniform (&random);
+
+      trials[i] = (TdAxisTrial) {
+        .method = (i / n_rows + round) % TD_AXIS_COUNT,
+        .row = row,
+        .centre_px = given < 0.06 ? NAN : 50 + slope * (row - tall / 2.0) + off + moved,
+        .confidence = weakest + (most - weakest) * td_random_uniform (&random),
+        .spread_px = given > 0.8 ? NAN : scatter * (0.2 + td_random_uniform (&random)),
+      };
+      /* Methods differ, too. */
+      trials[i].centre_px += round % 8 == 7 ? 0.3 * (i / n_rows) : 0;
+    }
+    const TdAxisLine line = td_axis_line_mode (trials, result.n_trials, (tall - 1) / 2.0);
+    td_axis_agree (&result, (tall - 1) / 2.0, round % 9 == 8 ? slope : NAN,
+                   round % 9 == 8 ? 0.002 : 0);
+    for (guint i = 0; i < result.n_trials; i++)
+      used[i] = trials[i].used ? 'x' : '-';
+    g_assert_true (isnan (result.centre_px) || strchr (used, 'x')); /* a centre is of trials */
+    td_test_pin ("%u, %u trials: about %.4f, %.5f; %.4f +- %.4f, above +- %.4f, tilt %.4f +- %.4f, "
+                 "row %.2f",
+                 round, result.n_trials, line.centre_px, line.slope, result.centre_px,
+                 result.uncertainty_px, td_axis_result_uncertainty_at (&result, 0), result.tilt_deg,
+                 result.tilt_uncertainty_deg, result.known_row);
+    td_test_pin ("%s: %s", used, result.agreed ? "agreed" : formulas_said (&result));
+    g_assert_cmpint (result.agreed, ==, !result.advice);
+    g_free (result.advice);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -1026,6 +1081,7 @@ main (int argc, char **argv)
   g_test_add_func ("/axis/consensus/votes", test_votes);
   g_test_add_func ("/axis/consensus/errors", test_errors);
   g_test_add_func ("/axis/consensus/guess", test_guess);
+  g_test_add_func ("/axis/consensus/invented", test_invented);
   g_test_add_func ("/axis/consensus/guess-limits", test_guess_limits);
   g_test_add_func ("/axis/consensus/few-used", test_few_used);
   g_test_add_func ("/axis/consensus/lever", test_lever);
