@@ -31,6 +31,7 @@
  */
 #define MOST_SLOPE 0.3
 #define SLOPE_STEPS 30
+#define SAME_RAD 1e-6 /* between angles that pairs miss */
 /* Errors of the centre, in columns: of a few pairs, and of the value at an angle that was not
    measured. */
 #define FEW_SPREAD_PX 0.025
@@ -78,7 +79,7 @@ find_group (Correlation *self, double off_rad)
 
   for (guint i = 0; i < self->groups->len; i++) {
     Group *group = &g_array_index (self->groups, Group, i);
-    if (fabs (group->off_rad - off_rad) < 1e-6)
+    if (fabs (group->off_rad - off_rad) < SAME_RAD)
       return group;
   }
   Group group = { off_rad, g_new0 (double, self->length + 2), g_new0 (double, n),
@@ -329,6 +330,19 @@ moving_part (const TdAxisInput *input, const GArray *pairs)
   return rows;
 }
 
+/* Pairs that all miss half a turn by one angle do not tell the slope. Then any centre near the true
+   one fits as well. */
+static gboolean
+tell_centre (const GArray *pairs)
+{
+  const double first = pairs->len ? g_array_index (pairs, TdAxisPair, 0).off_rad : 0;
+
+  for (guint i = 1; i < pairs->len; i++)
+    if (fabs (g_array_index (pairs, TdAxisPair, i).off_rad - first) >= SAME_RAD)
+      return TRUE;
+  return pairs->len > 0 && first == 0;
+}
+
 static gboolean
 axis_correlation_find (const TdAxisInput *given, TdAxisEstimate *estimate, GError **error)
 {
@@ -343,7 +357,7 @@ axis_correlation_find (const TdAxisInput *given, TdAxisEstimate *estimate, GErro
   if (pairs->len >= STILL_PAIRS && g_array_index (pairs, TdAxisPair, 0).off_rad == 0)
     input.sinogram = moving = moving_part (given, pairs);
   g_array_set_clear_func (self.groups, group_clear);
-  if (pairs->len == 0)
+  if (!tell_centre (pairs))
     estimate->reason = "no two views are half a turn apart";
   else if (!input.sinogram)
     done = no_memory (&self, error);
@@ -361,7 +375,7 @@ axis_correlation_unsuited (const double *angles_rad, guint n_views, guint n_colu
 
   if (n_columns < 8)
     return N_ ("the detector has too few columns");
-  return pairs->len ? NULL : N_ ("no two views are half a turn apart");
+  return tell_centre (pairs) ? NULL : N_ ("no two views are half a turn apart");
 }
 
 const TdAxisMethodKind td_axis_correlation = {
