@@ -2,11 +2,12 @@
 #include "stored-samples.h"
 
 #include "kernels/params.h"
+#include "portion.h"
 
 /* How kernels that take values one by one, whatever they mean, share them out: a group's items take
    values beside each other (kernels/raw-samples.cl, kernels/stored-samples.cl). */
 
-#define VALUES_MOST ((guint64) 1 << 30) /* of a launch: kernels count them by ints */
+#define VALUES_MOST td_portion ((guint64) 1 << 30) /* of a launch: kernels count them by ints */
 
 typedef struct {
   guint items;   /* of a group */

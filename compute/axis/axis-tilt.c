@@ -9,13 +9,14 @@
 #include "axis-pairs.h"
 #include "axis-search.h"
 #include "compute/device/host.h"
+#include "compute/portion.h"
 
 #define MOST_PAIRS 12
 #define STILL_FRAMES 8 /* fewer show as much of the sample as of what stands still */
 #define MOST_ROWS 32   /* compared, spread over the detector */
 #define LEAST_ROWS 6
 #define BAND 8 /* neighbouring rows averaged to one, at most */
-#define FRAMES_BYTES (512u << 20)
+#define FRAMES_BYTES td_portion (512u << 20)
 #define MOST_FLATS 8 /* averaged: slow drifts do not matter here */
 #define ROUNDS 8
 /* How much larger slope errors are in the study than by the spread: of several pairs, and of one,

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
 
+#include "compute/portion.h"
 #include "rays-host.h"
 
 /* Operations a second of anything on anything, until it is known better. */
 #define FIRST_RATE 2e7
 /* Lines that are weighed at once: many views, so that the volume is read and written seldom. */
-#define SCRATCH_BYTES ((guint64) 64 << 20)
+#define SCRATCH_BYTES td_portion ((guint64) 64 << 20)
 /* Twice as many where views are few (docs/benchmarks.md). */
 #define BAND_ROWS 64
 #define MOST_GROUPS_Z 65535 /* CUDA's */

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/portion.h"
 #include "compute/device/host-fft.h"
 #include "compute/device/host.h"
 #include "compute/engine/fbp/fbp.h"
@@ -372,7 +373,7 @@ truth_run (Truth *truth, GError **error)
 {
   const TdBackprojectTask *task = &truth->task;
   const gsize n = (gsize) task->nx * task->ny, table = truth->shape.n * truth->shape.terms;
-  const guint at_once = (guint) CLAMP (TABLE_DOUBLES / table, 1, task->n_views);
+  const guint at_once = (guint) CLAMP (td_portion (TABLE_DOUBLES) / table, 1, task->n_views);
 
   truth->tables = g_try_new (double, at_once *table);
   truth->sums = g_try_new0 (double, n);

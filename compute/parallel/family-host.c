@@ -7,6 +7,7 @@
  * (tile-backproject.c).
  */
 #include "compute/device/host.h"
+#include "compute/portion.h"
 #include "families.h"
 #include "host-backproject-pass.h"
 #include "place-error.h"
@@ -69,7 +70,8 @@ lanes_for (const TdHostKernels *kernels, guint n_slices)
 guint
 td_host_block_views (guint n_columns, guint n_views, guint lanes, guint step)
 {
-  guint64 fit = BLOCK_BYTES / (td_host_view_stride (n_columns, lanes) * sizeof (float));
+  guint64 fit
+      = td_portion (BLOCK_BYTES) / (td_host_view_stride (n_columns, lanes) * sizeof (float));
   return MIN (MAX (fit / step, 1) * step, n_views);
 }
 

@@ -4,9 +4,14 @@
 #include <string.h>
 
 #include "compute/axis/axis-methods.h"
+#include "compute/axis/axis-quality.h"
+#include "compute/axis/axis-rows.h"
 #include "compute/axis/axis-slices.h"
 #include "compute/axis/axis-tilt.h"
+#include "compute/portion.h"
+#include "compute/recipe/recipe.h"
 #include "dataset/random.h"
+#include "dataset/scan-private.h"
 #include "tests/common/devices.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/pins.h"
@@ -584,6 +589,125 @@ test_tilt (void)
   }
 }
 
+/* What a detector counts whose pixels differ, of a beam that wanders, as a monitor sees. With the
+   steps that take these out, the axis is the one of rows that never had them. */
+static void
+test_tilt_counts (void)
+{
+  enum { FLATS = 3, DARKS = 2, ROWS = 24 };
+  static const guint n_views[] = { 4, 12 }; /* with few, what stands still is not known */
+  static const char *const prepare[]
+      = { "flat-field,minus-log", "dose=monitor,flat-field,minus-log" };
+
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (n_views); i++) {
+    const Sample s = { 64, n_views[i / 2], 360, 15, 33.3, 24, 0.01, FALSE, 3 };
+    const gsize pixels = ROWS * s.n_columns, wide = s.n_views * s.n_columns;
+    const gboolean monitored = i % 2;
+    g_autofree double *angles = g_new (double, s.n_views);
+    g_autofree double *beam = g_new (double, s.n_views + FLATS);
+    g_autofree float *pattern = g_new (float, 2 * pixels);
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdDevice) device = td_device_open ("host", &error);
+    const TdAxisLine begin = { 33.6, 0, (ROWS - 1) / 2.0 };
+    TdAxisTilt plain, of_counts;
+    TdRecipe recipe;
+
+    for (guint v = 0; v < s.n_views; v++)
+      angles[v] = (15 + 360. * v / s.n_views) * G_PI / 180;
+    for (guint f = 0; f < s.n_views + FLATS; f++)
+      beam[f] = monitored ? 1 + 0.2 * sin (3 * f) : 1;
+    td_test_random (pattern, 2 * pixels, 6);
+    g_autofree float *rows = tilted_rows (&s, ROWS, 0.02, angles);
+    float *counts = g_new (float, (s.n_views + FLATS + DARKS) * pixels);
+    float *flats = counts + s.n_views * pixels, *darks = flats + FLATS * pixels;
+    for (guint f = 0; f < s.n_views + FLATS + DARKS; f++)
+      for (guint p = 0; p < pixels; p++) {
+        const double dark = 100 + 10 * pattern[p], flat = 5000 + 2500 * pattern[pixels + p];
+        const gsize at = p / s.n_columns * wide + f * s.n_columns + p % s.n_columns;
+        const double through = f < s.n_views ? exp (-0.3 * rows[at]) : 1;
+        counts[f * pixels + p]
+            = (float) (dark + (f < s.n_views + FLATS ? flat * beam[f] * through : 0));
+      }
+    TdScanFacts facts = { .n_columns = s.n_columns,
+                          .n_rows = ROWS,
+                          .n_views = s.n_views,
+                          .n_flats = FLATS,
+                          .n_darks = DARKS,
+                          .sample_type = TD_SAMPLE_FLOAT32,
+                          .angles_rad = angles,
+                          .monitor = monitored ? beam : NULL };
+    td_geometry_init_parallel (&facts.geometry);
+    g_autoptr (TdScan) counted
+        = td_scan_new_from_memory (&facts, counts, flats, darks, g_free, counts);
+    td_recipe_init (&recipe);
+    g_assert_true (td_recipe_set (&recipe, "prepare", prepare[monitored], &error));
+    const TdRowSource source = { device, counted, NULL, recipe.steps, recipe.n_steps };
+    g_assert_true (td_axis_tilt (&source, &begin, &of_counts, NULL, &error));
+    g_assert_no_error (error);
+
+    g_autoptr (TdScan) scan = td_test_scan (rows, ROWS, s.n_views, s.n_columns, angles);
+    const TdRowSource prepared = { .device = device, .scan = scan };
+    g_assert_true (td_axis_tilt (&prepared, &begin, &plain, NULL, &error));
+    g_assert_true (plain.found && of_counts.found);
+    td_test_pin ("%u: %.4f +- %.4f, slope %.5f +- %.5f", i, plain.line.centre_px,
+                 plain.centre_error, plain.line.slope, plain.slope_error);
+    g_assert_cmpfloat_with_epsilon (of_counts.line.centre_px, plain.line.centre_px, 1e-4);
+    g_assert_cmpfloat_with_epsilon (of_counts.line.slope, plain.line.slope, 1e-5);
+    g_assert_cmpfloat_with_epsilon (of_counts.centre_error, plain.centre_error, 1e-4);
+    g_assert_cmpfloat_with_epsilon (of_counts.slope_error, plain.slope_error, 1e-5);
+  }
+}
+
+static struct {
+  const TdScanSource *whole;
+  guint frames; /* that were read */
+} counted;
+
+static gboolean
+counted_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
+              GCancellable *cancellable, GError **error)
+{
+  counted.frames += range->count;
+  return counted.whole->fill (source, range, target, cancellable, error);
+}
+
+/* As many pairs as there is memory for, a quarter of which are frames, and twelve at the most. */
+static void
+test_tilt_memory (void)
+{
+  enum { ROWS = 24 };
+  static const struct {
+    guint n_views, shift, pairs;
+  } cases[] = { { 26, 0, 12 }, { 24, 12, 5 }, { 6, 12, 3 }, { 24, 15, 0 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const Sample s = { 64, cases[i].n_views, 360, 15, 33.3, 24, 0.01, FALSE, 5 };
+    g_autofree double *angles = g_new (double, s.n_views);
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdDevice) device = td_device_open ("host", &error);
+    const TdAxisLine begin = { 33.5, 0, (ROWS - 1) / 2.0 };
+    TdAxisTilt tilt;
+
+    for (guint v = 0; v < s.n_views; v++)
+      angles[v] = 2 * G_PI * v / s.n_views;
+    g_autofree float *rows = tilted_rows (&s, ROWS, 0.01, angles);
+    g_autoptr (TdScan) scan = td_test_scan (rows, ROWS, s.n_views, s.n_columns, angles);
+    counted.whole = scan->vtable;
+    counted.frames = 0;
+    TdScanSource counting = *counted.whole;
+    counting.fill = counted_fill;
+    scan->vtable = &counting;
+    const TdRowSource source = { .device = device, .scan = scan };
+    td_portion_shift = cases[i].shift;
+    g_assert_true (td_axis_tilt (&source, &begin, &tilt, NULL, &error));
+    td_portion_shift = 0;
+    scan->vtable = counted.whole;
+    g_assert_no_error (error);
+    g_assert_cmpuint (counted.frames, ==, 2 * cases[i].pairs);
+    g_assert_cmpint (tilt.found, ==, cases[i].pairs > 0);
+  }
+}
+
 /* Too few rows, or no two views that are opposite: nothing is found, and that is no error. */
 static void
 test_tilt_none (void)
@@ -790,6 +914,8 @@ main (int argc, char **argv)
   g_test_add_func ("/axis-methods/stated", test_stated);
   g_test_add_func ("/axis-methods/overlap", test_overlap);
   g_test_add_func ("/axis-methods/tilt/found", test_tilt);
+  g_test_add_func ("/axis-methods/tilt/counts", test_tilt_counts);
+  g_test_add_func ("/axis-methods/tilt/memory", test_tilt_memory);
   g_test_add_func ("/axis-methods/tilt/none", test_tilt_none);
   g_test_add_func ("/axis-methods/ranges", test_ranges);
   g_test_add_func ("/axis-methods/unsuited", test_unsuited);

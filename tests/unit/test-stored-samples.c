@@ -6,6 +6,7 @@
 #include <float.h>
 
 #include "compute/methods/methods.h"
+#include "compute/portion.h"
 #include "dataset/sample.h"
 #include "dataset/scan-writer.h"
 #include "engine-scans.h"
@@ -98,6 +99,7 @@ check_values_on (const char *id, guint bits)
   td_test_close (device);
 }
 
+/* In one launch, and in many, the last of which is a part. */
 static void
 test_values (gconstpointer data)
 {
@@ -106,7 +108,48 @@ test_values (gconstpointer data)
   if (devices->len < 2)
     g_test_skip ("no device but the host");
   for (guint i = 1; i < devices->len; i++)
-    check_values_on (devices->pdata[i], GPOINTER_TO_UINT (data));
+    for (td_portion_shift = 0; td_portion_shift <= 15; td_portion_shift += 15)
+      check_values_on (devices->pdata[i], GPOINTER_TO_UINT (data));
+  td_portion_shift = 0;
+}
+
+/* Samples that went up become the same rows, in however many launches. */
+static void
+check_rows_on (const char *id, guint bytes)
+{
+  g_autofree guint8 *samples = g_malloc (N * bytes);
+  g_autofree float *rows = g_new0 (float, N);
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < N * bytes; i++)
+    samples[i] = i * 7 + i / 256;
+  TdDevice *device = td_test_open (id);
+  TdQueue *queue = td_queue_new (device, &error);
+  TdBuffer *buffer = td_test_buffer (device, queue, rows, N * sizeof (float));
+  TdRawSamples *raw = td_raw_samples_new (device, bytes, N, &error);
+  g_assert_no_error (error);
+  g_assert_true (td_upload (queue, td_raw_samples_buffer (raw), 0, samples, N * bytes, &error));
+  g_assert_true (td_raw_samples_run (raw, queue, buffer, N, &error));
+  g_assert_true (td_download (queue, rows, buffer, 0, N * sizeof (float), &error));
+  td_test_finish (queue);
+  for (guint i = 0; i < N; i++)
+    g_assert_cmpfloat (rows[i], ==, bytes == 1 ? samples[i] : ((guint16 *) samples)[i]);
+  td_raw_samples_free (raw);
+  td_buffer_free (buffer);
+  td_queue_free (queue);
+  td_test_close (device);
+}
+
+static void
+test_rows (void)
+{
+  g_autoptr (GPtrArray) devices = td_test_devices ();
+
+  for (guint i = 1; i < devices->len; i++)
+    for (guint bytes = 1; bytes <= 2; bytes++)
+      for (td_portion_shift = 0; td_portion_shift <= 15; td_portion_shift += 15)
+        check_rows_on (devices->pdata[i], bytes);
+  td_portion_shift = 0;
 }
 
 /* A kernel that a device does not start is told of, either way. */
@@ -477,6 +520,7 @@ main (int argc, char **argv)
   engine = td_engine_new (td_methods);
   g_test_add_data_func ("/stored-samples/values/16", GUINT_TO_POINTER (16), test_values);
   g_test_add_data_func ("/stored-samples/values/8", GUINT_TO_POINTER (8), test_values);
+  g_test_add_func ("/stored-samples/rows", test_rows);
   for (guint i = 0; i < G_N_ELEMENTS (job_cases); i++) {
     g_autofree char *path = g_strconcat ("/stored-samples/job/", job_cases[i].name, NULL);
     g_test_add_data_func (path, &job_cases[i], test_job);
