@@ -481,7 +481,7 @@ take_found (TdPlan *plan, const TdAxisResult *result, double stated_px, GError *
 static gboolean
 plan_centre_find (TdPlan *plan, double stated_px, GCancellable *cancellable, GError **error)
 {
-  GError *problem = NULL;
+  g_autoptr (GError) problem = NULL;
   g_autoptr (TdAxisResult) result = td_engine_find_axis (
       plan->engine, plan->measured, &plan->recipe, NULL, cancellable, &problem);
 
@@ -494,10 +494,9 @@ plan_centre_find (TdPlan *plan, double stated_px, GCancellable *cancellable, GEr
   if (isfinite (stated_px) && g_error_matches (problem, TD_ERROR, TD_ERROR_UNSUPPORTED)) {
     td_plan_note (plan, "%p.", td_error_message (problem));
     plan_centre_take_stated (plan, stated_px);
-    g_error_free (problem);
     return TRUE;
   }
-  g_propagate_error (error, problem);
+  g_propagate_error (error, g_steal_pointer (&problem));
   return FALSE;
 }
 

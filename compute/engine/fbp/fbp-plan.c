@@ -545,19 +545,18 @@ fbp_plan_take_way (TdPlan *plan, TdFbp *fbp, guint *taken, GError **error)
 {
   for (guint i = 0; i < fbp->ways->len; i++) {
     const TdFbpWay *way = fbp->ways->pdata[i];
-    GError *problem = NULL;
+    g_autoptr (GError) problem = NULL;
     td_fbp_take_way (plan, way);
     *taken = i;
     if (choose_slab (plan, fbp, &problem))
       return TRUE;
     const TdFbpWay *next = i + 1 < fbp->ways->len ? fbp->ways->pdata[i + 1] : NULL;
     if (!next || next->exact_enough < way->exact_enough) {
-      g_propagate_error (error, problem);
+      g_propagate_error (error, g_steal_pointer (&problem));
       return FALSE;
     }
     td_plan_note (plan, "The method %s does not fit: %p.", way->method->name,
                   td_error_message (problem));
-    g_error_free (problem);
   }
   g_return_val_if_reached (FALSE);
 }

@@ -590,7 +590,7 @@ fbp_worker_recover (Worker *worker, const GError *error)
 }
 
 static void
-fbp_worker_retire (Worker *worker, GError *error)
+fbp_worker_retire (Worker *worker, const GError *error)
 {
   Run *run = worker->run;
 
@@ -598,12 +598,11 @@ fbp_worker_retire (Worker *worker, GError *error)
   guint left = --run->workers;
   g_mutex_unlock (&run->monitor.lock);
   if (left == 0 || !td_device_others_can (error)) {
-    td_job_fail (run->job, error);
+    td_job_fail (run->job, g_error_copy (error));
     return;
   }
   td_job_note (run->job, "%s failed (%p); the other devices took over its slices.",
                td_device_info (worker->device)->id, td_error_message (error));
-  g_error_free (error);
 }
 
 /* Frees the working set after a failure; keeps that of a preview which was merely cancelled. */
@@ -639,7 +638,7 @@ fbp_worker_run (gpointer user)
         fbp_run_give_back (worker->run, g_steal_pointer (&worker->flying[lane]));
     ended = cancelled || !fbp_worker_recover (worker, error);
     if (ended)
-      fbp_worker_retire (worker, g_steal_pointer (&error));
+      fbp_worker_retire (worker, error);
     g_clear_error (&error);
   }
   fbp_worker_put_set_away (worker, TRUE);

@@ -382,7 +382,7 @@ td_fdk_filter_thread (gpointer data)
   for (guint i = 0; i < devices->len; i++) {
     TdDevice *device = devices->pdata[i];
     const gboolean extra = !g_ptr_array_find (run->plan->devices, device, NULL);
-    GError *error = NULL;
+    g_autoptr (GError) error = NULL;
 
     td_job_add_host_bytes (run->job, extra ? (gint64) run->fdk->fit.filter_bytes : 0);
     const gboolean ok = filter_on (run, device, &row, &error);
@@ -390,12 +390,11 @@ td_fdk_filter_thread (gpointer data)
     if (ok)
       return NULL;
     if (i + 1 == devices->len || !td_device_others_can (error)) {
-      td_fdk_fail (run, error);
+      td_fdk_fail (run, g_steal_pointer (&error));
       return NULL;
     }
     td_job_note (run->job, "%s stopped filtering, %s went on: %p", td_device_info (device)->id,
                  td_device_info (devices->pdata[i + 1])->id, td_error_message (error));
-    g_error_free (error);
   }
   return NULL;
 }
