@@ -166,8 +166,8 @@ td_turn_of_angles (const double *angles_rad, guint n, TdTurn *turn)
 
 const char *const td_turn_kind_names[] = { "part", "half", "full" };
 
-/* Steps of 180/101 or 360/201 radians may be degrees; those of a golden ratio, 1.94, are not. */
-#define LARGEST_DEGREE_STEP 1.9
+/* Larger steps than this are no scan's. */
+#define LARGEST_DEGREE_STEP 20
 
 /* Whether half a turn, or a full one, has @span, or @span and a step. */
 static gboolean
@@ -191,13 +191,25 @@ may_be_radians (const TdTurn *turn)
                         td_degrees (turn->step_rad), G_PI);
 }
 
+/* Steps of a golden ratio, of half a turn or of a full one, this way round or that, are meant. */
+static gboolean
+turn_is_golden (double step_rad)
+{
+  static const double golden_deg[] = { 111.246, 137.508, 222.492 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (golden_deg); i++)
+    if (fabs (td_degrees (step_rad) - golden_deg[i]) < 0.05)
+      return TRUE;
+  return FALSE;
+}
+
 /* Or if they were not in radians, of which they make many turns. */
 static gboolean
 may_be_degrees (const TdTurn *turn)
 {
   const double span = fabs (turn->last_rad - turn->first_rad), step = span / (turn->n_views - 1);
 
-  return turn->n_views > 8 && turn->even && step < LARGEST_DEGREE_STEP
+  return turn->n_views > 8 && turn->even && step < LARGEST_DEGREE_STEP && !turn_is_golden (step)
          && turn_spans (span, step, 180);
 }
 

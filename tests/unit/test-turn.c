@@ -56,6 +56,11 @@ static const struct {
   { 180, 0, 180 / G_PI,
     "a full turn, 180 views 57.3° apart, the end point left out: 28 turns; if these angles are "
     "degrees, say so where they are stated" },
+  { 91, 0, 360 / G_PI,
+    "a full turn, 91 views 114.6° apart, in no order: 29 turns; if these angles are degrees, say "
+    "so where they are stated" },
+  { 94, 0, 111.246, "a full turn, 94 views 111.2° apart, in no order" },
+  { 76, 0, 137.508, "a full turn, 76 views 137.5° apart, in no order" },
   { 721, 0, -90 / G_PI,
     "a full turn, 721 views 28.65° apart, angles falling, the end point left out: 57 turns; if "
     "these angles are degrees, say so where they are stated" },
