@@ -74,22 +74,26 @@ choose_best (const TdBackprojectTask *task, const TdDeviceInfo *info, guint n_sl
 {
   const TdBackprojectFamily *best = NULL;
   double best_rate = 0;
-  guint best_rank = 0;
+  guint best_rank = 0, told = 0;
 
   for (guint i = 0; families[i]; i++) {
     if (tried >> i & 1)
       continue;
-    const char *refusal = why_not (families[i], task, info);
-    if (!refusal && task->most_error > 0
-        && families[i]->error_bound (families[i], task, info) > task->most_error)
-      refusal = N_ ("its error may be larger than the accuracy allows");
-    g_autofree char *why
-        = refusal ? g_strdup (refusal) : td_tune_store_disabled (info, families[i]->name);
+    const char *unfit = why_not (families[i], task, info);
+    const gboolean inexact
+        = !unfit && task->most_error > 0
+          && families[i]->error_bound (families[i], task, info) > task->most_error;
+    g_autofree char *why = unfit ? g_strdup (unfit)
+                           : inexact
+                               ? g_strdup (N_ ("its error may be larger than the accuracy allows"))
+                               : td_tune_store_disabled (info, families[i]->name);
     const guint rank = info->cpu_shaped ? families[i]->cpu_rank : families[i]->card_rank;
     TdTuned tuned = { 0 };
     if (why) {
-      if (!*reason
-          || !refusal) { /* what a self-test found tells more than what is not made for it */
+      /* What a self-test found tells most, and what is not made for it least. */
+      const guint telling = unfit ? 1 : inexact ? 2 : 3;
+      if (telling > told) {
+        told = telling;
         g_free (*reason);
         *reason = g_steal_pointer (&why);
       }
