@@ -336,10 +336,10 @@ TdTexture *
 td_texture_new (TdDevice *device, const TdTextureSpec *spec, GError **error)
 {
   TdDevice *hardware = device->hardware;
-  const guint64 bytes = texture_bytes (spec);
 
   if (!texture_check (&hardware->info, spec, error))
     return device_failed_null (hardware, error);
+  const guint64 bytes = texture_bytes (spec);
   if (!device_reserve (device, bytes, N_ ("a texture"), error))
     return NULL;
   TdTexture *texture = device_object_new (hardware, hardware->ops->sizes.texture);

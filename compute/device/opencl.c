@@ -18,7 +18,6 @@
 
 typedef struct {
   TdDevice base;
-  cl_platform_id platform;
   cl_device_id device;
   cl_context context;
   cl_command_queue service; /* for mapping, first touch and plans; the runtime locks it */
@@ -627,11 +626,12 @@ from_source (OpenclDevice *device, const char *name, const char *source, const c
 static gboolean
 driver_keeps_programs (OpenclDevice *device)
 {
-  char platform[64] = "";
+  cl_platform_id platform = NULL;
+  char name[64] = "";
 
-  clGetPlatformInfo (device->platform, CL_PLATFORM_NAME, sizeof platform, platform, NULL);
-  return strcmp (platform, "Portable Computing Language") == 0
-         && !g_getenv ("TOMODESK_KEEP_PROGRAMS");
+  clGetDeviceInfo (device->device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
+  clGetPlatformInfo (platform, CL_PLATFORM_NAME, sizeof name, name, NULL);
+  return strcmp (name, "Portable Computing Language") == 0 && !g_getenv ("TOMODESK_KEEP_PROGRAMS");
 }
 
 static gboolean
