@@ -89,16 +89,15 @@ groups_up (char *group)
   return TRUE;
 }
 
-/* A container, or a job of a cluster, may have less CPU time than it sees CPUs: 0 if version 2 sets
-   no quota. */
-static guint
-groups_cpus (void)
+guint
+td_host_group_processors (const char *root)
 {
-  g_autofree char *group = groups_own ("", "");
+  g_autofree char *group = groups_own (root, "");
   guint cpus = 0;
 
   do {
-    g_autofree char *path = g_strconcat ("/sys/fs/cgroup", group ? group : "", "/cpu.max", NULL);
+    g_autofree char *path
+        = g_strconcat (root, "/sys/fs/cgroup", group ? group : "", "/cpu.max", NULL);
     g_autofree char *text = NULL;
     char *end;
     if (!g_file_get_contents (path, &text, NULL, NULL))
@@ -131,7 +130,7 @@ count_threads (void)
   if (wish && g_ascii_string_to_unsigned (wish, 10, 1, 1024, &number, NULL))
     return number;
   cpus = sched_getaffinity (0, sizeof set, &set) == 0 ? CPU_COUNT (&set) : g_get_num_processors ();
-  guint quota = groups_cpus ();
+  guint quota = td_host_group_processors ("");
   return MAX (1, (quota ? MIN (cpus, quota) : cpus) / host_processor_sharers);
 }
 

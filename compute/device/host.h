@@ -32,6 +32,9 @@ guint64 td_host_memory_available (void);
 /* What those groups allow, of either version, each within the one that it lies in: a scheduler's
    job, a container. G_MAXUINT64: no limit. @root: before /proc and /sys, "" but for tests. */
 void td_host_group_memory (const char *root, guint64 *limit, guint64 *available);
+/* A container, or a job of a cluster, may have less CPU time than it sees CPUs: so many, rounded
+   up; 0 if version 2 sets no quota. */
+guint td_host_group_processors (const char *root);
 /* So many processes of this computer share what memory can be had, and so many the processors that
    this one may use. Before any device is opened. */
 void td_host_share (guint memory, guint processors);

@@ -678,6 +678,42 @@ test_groups (void)
   }
 }
 
+/* The least quota of a group and of those that it lies in, in whole processors. */
+static void
+test_group_processors (void)
+{
+  static const struct {
+    const char *group, *files[3][2];
+    guint processors;
+  } cases[] = {
+    { "0::/\n", { { NULL } }, 0 },
+    { "0::/\n", { { "cpu.max", "max 100000\n" } }, 0 },
+    { "0::/\n", { { "cpu.max", "100000 100000\n" } }, 1 },
+    { "0::/\n", { { "cpu.max", "100001 100000\n" } }, 2 },
+    { "0::/\n", { { "cpu.max", "50000 100000\n" } }, 1 },
+    { "0::/\n", { { "cpu.max", "750000 50000\n" } }, 15 },
+    { "0::/\n", { { "cpu.max", "750000\n" } }, 0 },
+    { "0::/a/b\n", { { "a/b/cpu.max", "400000 100000\n" }, { "a/cpu.max", "max 100000\n" } }, 4 },
+    { "0::/a/b\n",
+      { { "a/b/cpu.max", "400000 100000\n" }, { "a/cpu.max", "300000 100000\n" } },
+      3 },
+    { "0::/a/b\n", { { "a/b/cpu.max", "400000 100000\n" }, { "cpu.max", "900000 100000\n" } }, 4 },
+    { "0::/a/b\n", { { "cpu.max", "200000 100000\n" } }, 2 },
+    { "4:cpu:/a\n", { { "a/cpu.max", "200000 100000\n" } }, 0 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) root = test_folder_new ();
+
+    put_file (root, "proc/self/cgroup", cases[i].group);
+    for (guint k = 0; k < 3 && cases[i].files[k][0]; k++) {
+      g_autofree char *name = g_build_filename ("sys/fs/cgroup", cases[i].files[k][0], NULL);
+      put_file (root, name, cases[i].files[k][1]);
+    }
+    g_assert_cmpuint (td_host_group_processors (root->path), ==, cases[i].processors);
+  }
+}
+
 /* A launch that no device can do is refused on either side of each limit, with its own figures. */
 static void
 test_launches (gconstpointer id)
@@ -810,6 +846,7 @@ main (int argc, char **argv)
   g_test_add_func ("/device/isa", test_isa);
   g_test_add_func ("/device/scratch", test_scratch);
   g_test_add_func ("/device/groups", test_groups);
+  g_test_add_func ("/device/group-processors", test_group_processors);
   g_test_add_func ("/device/affinity", test_affinity);
   td_test_each_device ("device", tests, G_N_ELEMENTS (tests));
   g_test_add_func ("/device/reaction", test_reaction);
