@@ -3,7 +3,6 @@
 
 #include <locale.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "cli-verbs.h"
 #include "compute/device/device-probe.h"
@@ -70,11 +69,7 @@ cli_end (int status)
 {
   if (status == TD_CLI_DONE && !td_cli_flush ())
     status = TD_CLI_FAILED;
-  if (status != TD_CLI_DONE) {
-    fflush (NULL);
-    _exit (status);
-  }
-  return status;
+  td_device_leave (status);
 }
 
 int

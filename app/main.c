@@ -37,5 +37,7 @@ main (int argc, char **argv)
   bind_textdomain_codeset (GETTEXT_PACKAGE, "UTF-8");
   textdomain (GETTEXT_PACKAGE);
   g_autoptr (TdApplication) application = td_application_new ();
-  return g_application_run (G_APPLICATION (application), argc, argv);
+  const int status = g_application_run (G_APPLICATION (application), argc, argv);
+  g_clear_object (&application);
+  td_device_leave (status); /* devices may still be listed */
 }

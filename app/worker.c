@@ -47,12 +47,9 @@ worker_probe (int argc, char **argv)
   return 0;
 }
 
-int
-main (int argc, char **argv)
+static int
+worker_do (int argc, char **argv)
 {
-  if (td_device_probe_helper (argc, argv) || td_h5_trial_helper (argc, argv))
-    return 0;
-  setlocale (LC_NUMERIC, "C");
   if (argc == 2 && strcmp (argv[1], "--version") == 0) {
     printf ("tomodesk-worker %s\n", TD_VERSION);
     return 0;
@@ -68,4 +65,13 @@ main (int argc, char **argv)
   if (argc >= 2 && strcmp (argv[1], "probe") == 0)
     return worker_probe (argc, argv);
   return worker_usage (stderr);
+}
+
+int
+main (int argc, char **argv)
+{
+  if (td_device_probe_helper (argc, argv) || td_h5_trial_helper (argc, argv))
+    return 0;
+  setlocale (LC_NUMERIC, "C");
+  td_device_leave (worker_do (argc, argv));
 }

@@ -3,8 +3,12 @@
 
 #include <glib/gstdio.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
 
 #include "dataset/helper.h"
 #include "dataset/sort.h"
@@ -30,6 +34,17 @@ td_device_probe_helper (int argc, char **argv)
     return FALSE;
   g_autoptr (GPtrArray) entries = argc == 3 ? td_device_list_api (argv[2]) : NULL;
   _exit (0); /* a driver that crashes while it is unloaded has been listed all the same */
+}
+
+void
+td_device_leave (int status)
+{
+  fflush (NULL);
+#ifdef __SANITIZE_ADDRESS__
+  if (status == 0) /* who failed leaves what other threads still use */
+    __lsan_do_leak_check ();
+#endif
+  _exit (status);
 }
 
 /* How the child ended, in words; NULL: well, or it could not be started. @vendor: the OpenCL driver

@@ -14,6 +14,10 @@ gboolean td_device_probe_helper (int argc, char **argv);
 /* NULL: the API ("opencl", "cuda") may be used in this process. Else a sentence that names the
    driver; owned by the process. Any thread; blocks the first time. */
 const char *td_device_probe (const char *api);
+/* Ends the process with all that was written to its streams, without what libraries put away at
+   the end. A driver may crash in that, after a job that was done. It may hang, too, as where
+   another thread still loads it. */
+void td_device_leave (int status) G_GNUC_NORETURN;
 /* From now on verdicts of earlier processes do not count, for a person who asks by hand. Call it
    before the first td_device_probe(). */
 void td_device_probe_anew (void);

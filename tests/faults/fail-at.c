@@ -121,6 +121,16 @@ fail_at_end (void)
   if (!real)                                                                                       \
   real = (__typeof__ (&name)) dlsym (RTLD_NEXT, #name)
 
+/* Programs leave by this, without destructors. */
+void
+_exit (int status)
+{
+  REAL (_exit);
+  fail_at_end ();
+  real (status);
+  __builtin_unreachable ();
+}
+
 /* ── Memory ── */
 
 /* The dynamic linker itself allocates while a symbol is looked up: the C library's own names. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* An OpenCL driver with a fault, which the environment variable FAKE_ICD names: "abort" or "hang"
-   while its platforms are listed; else it has none. */
+   while its platforms are listed, "stay" when the process ends; else it has none. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +12,22 @@ __attribute__ ((visibility ("default"))) int clIcdGetPlatformIDsKHR (unsigned n,
                                                                      unsigned *found);
 __attribute__ ((visibility ("default"))) int
 clGetPlatformInfo (void *platform, unsigned what, size_t bytes, void *value, size_t *size);
+
+static void
+stay (void)
+{
+  for (;;)
+    pause ();
+}
+
+static __attribute__ ((constructor)) void
+begin (void)
+{
+  const char *fault = getenv ("FAKE_ICD");
+
+  if (fault && strcmp (fault, "stay") == 0)
+    atexit (stay);
+}
 
 int
 clIcdGetPlatformIDsKHR (unsigned n, void **platforms, unsigned *found)

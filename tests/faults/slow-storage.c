@@ -99,6 +99,16 @@ slow_storage_wait (int file, size_t bytes, int writing)
   if (!real)                                                                                       \
   real = (__typeof__ (&name)) dlsym (RTLD_NEXT, #name)
 
+/* Programs leave by this, without destructors. */
+void
+_exit (int status)
+{
+  REAL (_exit);
+  slow_storage_end ();
+  real (status);
+  __builtin_unreachable ();
+}
+
 static int
 slow_storage_watch (int file, const char *path)
 {

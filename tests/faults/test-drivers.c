@@ -6,6 +6,7 @@
 #include "tests/unit/test-folder.h"
 
 /* A driver that aborts or hangs while its devices are listed is one sentence: the host goes on. */
+#define PATIENCE_S "100" /* no driver that is looked at here takes so long */
 
 static void
 test_fault (gconstpointer fault)
@@ -20,7 +21,8 @@ test_fault (gconstpointer fault)
   g_setenv ("XDG_CACHE_HOME", cache, TRUE);
   g_setenv ("OCL_ICD_VENDORS", folder->path, TRUE);
   g_setenv ("FAKE_ICD", fault, TRUE);
-  g_setenv ("TOMODESK_PROBE_SECONDS", "2", TRUE);
+  /* One that aborts does so before anybody gives it up, however slow the machine is. */
+  g_setenv ("TOMODESK_PROBE_SECONDS", hangs ? "2" : PATIENCE_S, TRUE);
   td_test_cli (&devices, folder->path, "devices", NULL);
   g_assert_cmpint (devices.status, ==, 0);
   g_test_message ("%s", devices.out);
@@ -44,7 +46,9 @@ test_fault (gconstpointer fault)
   /* Mended, the driver has another version: it is looked at again. */
   g_setenv ("FAKE_ICD", "none", TRUE);
   g_assert_true (g_file_set_contents (icd, FAKE_ICD "\n", -1, NULL));
-  g_auto (TdTestRun) mended = { 0 };
+  g_auto (TdTestRun) changed = { 0 }, mended = { 0 };
+  td_test_cli (&changed, folder->path, "plan", "scan.nxs", "--device", "opencl:0", NULL);
+  td_test_run_assert_refused (&changed, 2, "opencl:0"); /* there is none of that name */
   td_test_cli (&mended, folder->path, "devices", NULL);
   g_assert_cmpint (mended.status, ==, 0);
   g_assert_null (strstr (mended.out, icd));
@@ -59,7 +63,28 @@ choose_drivers (const TestFolder *folder, const char *fault)
   g_setenv ("XDG_CACHE_HOME", cache, TRUE);
   g_setenv ("OCL_ICD_VENDORS", folder->path, TRUE);
   g_setenv ("FAKE_ICD", fault, TRUE);
-  g_setenv ("TOMODESK_PROBE_SECONDS", "20", TRUE);
+  g_setenv ("TOMODESK_PROBE_SECONDS", PATIENCE_S, TRUE);
+}
+
+/* A driver that hangs when the process ends does not keep a program whose work is done. */
+static void
+test_leaves (void)
+{
+  g_auto (TdTestRun) devices = { 0 }, phantom = { 0 }, volume = { 0 };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *icd = test_folder_file (folder, "a.icd");
+
+  g_assert_true (g_file_set_contents (icd, FAKE_ICD, -1, NULL));
+  choose_drivers (folder, "stay");
+  td_test_cli (&devices, folder->path, "devices", NULL);
+  g_assert_cmpint (devices.status, ==, 0);
+  g_assert_nonnull (strstr (devices.out, "host"));
+  td_test_cli (&phantom, folder->path, "phantom", "shepp-logan", "--output", "scan.nxs",
+               "--columns", "32", "--rows", "2", "--views", "40", NULL);
+  g_assert_cmpint (phantom.status, ==, 0);
+  td_test_cli (&volume, folder->path, "reconstruct", "scan.nxs", "--output", "slices", "--device",
+               "auto", NULL);
+  g_assert_cmpint (volume.status, ==, 0);
 }
 
 /* A folder of @count drivers, of which the first @broken crash. The others name no library. */
@@ -101,6 +126,7 @@ static void
 test_updated (void)
 {
   g_auto (TdTestRun) phantom = { 0 }, broken = { 0 }, kept = { 0 }, mended = { 0 };
+  g_auto (TdTestRun) others = { 0 }, again = { 0 };
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *icd = test_folder_file (folder, "a.icd");
   g_autofree char *library = test_folder_file (folder, "a.so"), *contents = NULL;
@@ -115,6 +141,14 @@ test_updated (void)
   choose_drivers (folder, "abort");
   td_test_cli (&broken, folder->path, "plan", "scan.nxs", "--device", "opencl:0", NULL);
   td_test_run_assert_refused (&broken, 1, icd);
+  choose_drivers (folder, "none");
+  g_setenv ("POCL_DEVICES", "basic", TRUE); /* other devices: the driver is looked at again */
+  td_test_cli (&others, folder->path, "plan", "scan.nxs", "--device", "opencl:0", NULL);
+  td_test_run_assert_refused (&others, 2, "opencl:0");
+  choose_drivers (folder, "abort");
+  g_unsetenv ("POCL_DEVICES");
+  td_test_cli (&again, folder->path, "plan", "scan.nxs", "--device", "opencl:0", NULL);
+  td_test_run_assert_refused (&again, 1, icd);
   choose_drivers (folder, "none");
   td_test_cli (&kept, folder->path, "plan", "scan.nxs", "--device", "opencl:0", NULL);
   td_test_run_assert_refused (&kept, 1, icd);
@@ -161,6 +195,7 @@ main (int argc, char **argv)
   g_test_add_func ("/drivers/at-once", test_at_once);
   g_test_add_func ("/drivers/at-once/subprocess", test_at_once_alone);
   g_test_add_data_func ("/drivers/abort", "abort", test_fault);
+  g_test_add_func ("/drivers/leaves", test_leaves);
   g_test_add_func ("/drivers/blamed", test_blamed);
   g_test_add_func ("/drivers/updated", test_updated);
   g_test_add_data_func ("/drivers/hang", "hang", test_fault);

@@ -253,5 +253,5 @@ main (int argc, char **argv)
                    test_wrapped); /* the last: from here on nobody writes warnings */
   const int status = g_test_run ();
   g_free (chosen);
-  return status;
+  td_device_leave (status);
 }

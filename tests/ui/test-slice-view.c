@@ -795,5 +795,5 @@ main (int argc, char **argv)
   if (td_drawing_by_processor ()) /* OpenGL draws edges otherwise */
     g_test_add_func ("/slice-view/overlays", test_overlays);
   g_test_add_func ("/slice-view/gone", test_gone);
-  return g_test_run ();
+  td_device_leave (g_test_run ());
 }

@@ -395,5 +395,5 @@ main (int argc, char **argv)
   g_test_add_func ("/space-view/labels", test_labels);
   g_test_add_func ("/space-view/same-voxels", test_same_voxels);
   g_test_add_func ("/space-view/large", test_large);
-  return g_test_run ();
+  td_device_leave (g_test_run ());
 }

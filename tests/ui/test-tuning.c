@@ -156,5 +156,5 @@ main (int argc, char **argv)
   g_test_add_func ("/tuning/table", test_table);
   g_test_add_func ("/tuning/stop", test_stop);
   g_test_add_func ("/tuning/absent", test_absent);
-  return g_test_run ();
+  td_device_leave (g_test_run ());
 }

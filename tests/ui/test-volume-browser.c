@@ -831,5 +831,5 @@ main (int argc, char **argv)
   g_object_unref (application);
   td_test_folder_remove ();
   g_free (voxels);
-  return status;
+  td_device_leave (status);
 }

@@ -673,5 +673,5 @@ main (int argc, char **argv)
   g_test_add_func ("/window-access/results", test_results);
   const int status = g_test_run ();
   td_test_folder_remove ();
-  return status;
+  td_device_leave (status);
 }

@@ -483,5 +483,5 @@ main (int argc, char **argv)
   for (guint i = 0; i < 3; i++)
     g_free (scans[i]);
   g_free (outputs);
-  return status;
+  td_device_leave (status);
 }

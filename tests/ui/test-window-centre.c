@@ -315,5 +315,5 @@ main (int argc, char **argv)
   gtk_window_close (GTK_WINDOW (td_test_window));
   g_object_unref (application);
   td_test_folder_remove ();
-  return status;
+  td_device_leave (status);
 }

@@ -831,5 +831,5 @@ main (int argc, char **argv)
   int status = g_test_run ();
   g_object_unref (application);
   td_test_folder_remove ();
-  return status;
+  td_device_leave (status);
 }

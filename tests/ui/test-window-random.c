@@ -483,5 +483,5 @@ main (int argc, char **argv)
     gtk_window_destroy (GTK_WINDOW (td_test_window));
   td_test_pause (500);
   td_test_folder_remove ();
-  return status;
+  td_device_leave (status);
 }

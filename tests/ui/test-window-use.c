@@ -560,6 +560,61 @@ test_terminated (void)
   g_assert_true (g_file_test (output, G_FILE_TEST_EXISTS));
 }
 
+static gboolean
+driver_is_loaded (GPid process)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/maps", process), *maps = NULL;
+
+  return g_file_get_contents (path, &maps, NULL, NULL) && strstr (maps, "fake-icd");
+}
+
+static void
+on_child_ended (GPid process, int status, gpointer told)
+{
+  g_spawn_close_pid (process);
+  *(int *) told = status;
+}
+
+static gboolean
+has_ended (gpointer status)
+{
+  return *(int *) status != -1;
+}
+
+/* The program ends by itself, though a driver hangs at its end. A driver that is put away while
+   another thread still loads it does so. */
+static void
+test_leaves (void)
+{
+  const char *library = g_getenv ("TOMODESK_FAKE_ICD");
+  g_autofree char *icd = g_build_filename (td_test_folder (), "a.icd", NULL);
+  g_autofree char *folder = g_path_get_dirname (g_getenv ("TOMODESK_CLI"));
+  g_autofree char *program = g_build_filename (folder, "tomodesk", NULL);
+  char *const words[] = { program, NULL };
+  g_auto (GStrv) environment = g_get_environ ();
+  g_autoptr (GError) error = NULL;
+  GPid process;
+  int status = -1;
+
+  if (!library) {
+    g_test_skip ("built without OpenCL");
+    return;
+  }
+  g_assert_true (g_file_set_contents (icd, library, -1, NULL));
+  environment = g_environ_setenv (environment, "OCL_ICD_VENDORS", td_test_folder (), TRUE);
+  environment = g_environ_setenv (environment, "XDG_CACHE_HOME", td_test_folder (), TRUE);
+  environment = g_environ_setenv (environment, "FAKE_ICD", "stay", TRUE);
+  g_spawn_async (NULL, (char **) words, environment, G_SPAWN_DO_NOT_REAP_CHILD, NULL, NULL,
+                 &process, &error);
+  g_assert_no_error (error);
+  g_child_watch_add (process, on_child_ended, &status);
+  while (status == -1 && !driver_is_loaded (process))
+    td_test_pause (20);
+  g_assert_cmpint (kill (process, SIGTERM), ==, 0);
+  td_test_wait (has_ended, &status, "the program's end");
+  g_assert_cmpint (status, ==, 0);
+}
+
 /* A path that is longer than its row shows its end: the volume's own name. */
 static void
 test_path_end (void)
@@ -774,9 +829,10 @@ main (int argc, char **argv)
   g_test_add_func ("/window-use/list-at-foot", test_list_at_foot);
   g_test_add_func ("/window-use/list-leaves", test_list_leaves);
   g_test_add_func ("/window-use/terminated", test_terminated);
+  g_test_add_func ("/window-use/leaves", test_leaves);
   int status = g_test_run ();
   g_object_unref (application);
   td_test_folder_remove ();
   g_free (scan_path);
-  return status;
+  td_device_leave (status);
 }

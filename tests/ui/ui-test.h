@@ -3,8 +3,11 @@
 
 #include <gtk/gtk.h>
 
-/* Runs the main loop until @condition holds. Ends the test after minutes: nothing here may take as
-   long even on a loaded machine. */
+#include "compute/device/device-probe.h" /* these programs end by td_device_leave(), too */
+
+/* Runs the main loop until @condition holds, also of a file, a process or a thread, of which the
+   loop is told nothing. Ends the test after minutes: nothing here may take as long even on a loaded
+   machine. */
 typedef gboolean (*TdCondition) (gpointer user);
 void td_test_wait (TdCondition condition, gpointer user, const char *what);
 /* Runs the main loop for so long, whatever happens. */
