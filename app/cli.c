@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli.h"
 
+#include <langinfo.h>
 #include <locale.h>
 #include <stdio.h>
 
@@ -78,6 +79,9 @@ main (int argc, char **argv)
   if (td_device_probe_helper (argc, argv) || td_h5_trial_helper (argc, argv))
     return 0;
   setlocale (LC_ALL, "");
+  /* Jobs of cron and of clusters often have no language. Names have letters all the same. */
+  if (g_str_equal (nl_langinfo (CODESET), "ANSI_X3.4-1968"))
+    setlocale (LC_CTYPE, "C.UTF-8");
   setlocale (LC_NUMERIC, "C"); /* options, recipes and JSON have decimal points everywhere */
   g_set_prgname ("tomodesk-cli");
 

@@ -203,10 +203,12 @@ assert_harmless (const char *text)
     g_assert_true (*at == '\n' || !g_unichar_iscntrl (g_utf8_get_char (at)));
 }
 
-/* What a terminal would obey in a name is shown, in words and in JSON. */
+/* What a terminal would obey in a name is shown, in words and in JSON, also where no language is
+   set. */
 static void
-test_escapes (void)
+test_escapes (gconstpointer language)
 {
+  g_autofree char *before = g_strdup (g_getenv ("LC_ALL"));
   g_autoptr (TestFolder) folder = make_scans ();
   static const char *const name = "a\033]0;title\007\033[31m\302\233 b\342\200\256c.nxs";
   static const char *const shown = "a\\u001b]0;title\\u0007\\u001b[31m\\u009b b\\u202ec.nxs";
@@ -219,6 +221,7 @@ test_escapes (void)
                                    { name } };
 
   g_assert_cmpint (rename (from, to), ==, 0);
+  g_assert_true (g_setenv ("LC_ALL", language, TRUE));
   for (guint i = 0; i < G_N_ELEMENTS (lines); i++) {
     g_auto (TdTestRun) run = { 0 };
     td_test_cli (&run, folder->path, lines[i][0], lines[i][1], lines[i][2], lines[i][3], NULL);
@@ -230,6 +233,10 @@ test_escapes (void)
     g_autoptr (JsonObject) scan = td_test_run_json (&run);
     g_assert_true (g_str_has_suffix (json_object_get_string_member (scan, "path"), name));
   }
+  if (before)
+    g_setenv ("LC_ALL", before, TRUE);
+  else
+    g_unsetenv ("LC_ALL");
 }
 
 /* 32 bits are not enough for what is typed, and nothing wraps around. */
@@ -487,7 +494,8 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/options/full", test_full);
   g_test_add_func ("/cli/options/absurd", test_absurd);
   g_test_add_func ("/cli/options/status", test_status);
-  g_test_add_func ("/cli/options/escapes", test_escapes);
+  g_test_add_data_func ("/cli/options/escapes", "C.UTF-8", test_escapes);
+  g_test_add_data_func ("/cli/options/no-language", "C", test_escapes);
   g_test_add_func ("/cli/options/large-numbers", test_large_numbers);
   g_test_add_func ("/cli/options/assumed-middle", test_assumed_middle);
   g_test_add_func ("/cli/options/matrices", test_matrices);
