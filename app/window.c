@@ -215,7 +215,7 @@ window_forget_recall (TdWindow *self)
 
   g_clear_weak_pointer (&self->recalled);
   if (toast)
-    adw_toast_dismiss (toast);
+    td_toasts_dismiss (self->toasts, toast);
 }
 
 /* ── The volume that was asked for ── */

@@ -104,3 +104,15 @@ td_toasts_show (AdwToastOverlay *overlay, AdwToast *toast)
   g_queue_push_tail (&self->waiting, toast);
   toasts_next (self);
 }
+
+/* The overlay does not know yet of one that waits. */
+void
+td_toasts_dismiss (AdwToastOverlay *overlay, AdwToast *toast)
+{
+  Toasts *self = g_object_get_data (G_OBJECT (overlay), "toasts");
+
+  if (self && g_queue_remove (&self->waiting, toast))
+    g_object_unref (toast);
+  else
+    adw_toast_dismiss (toast);
+}

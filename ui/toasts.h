@@ -8,3 +8,5 @@
 /* Shows @toast when the messages before it have gone. Takes @toast. A message that is closed while
    it still comes is closed when it has come. Main thread. */
 void td_toasts_show (AdwToastOverlay *overlay, AdwToast *toast);
+/* Closes one that was shown here, also where it waits for others: then it never comes. */
+void td_toasts_dismiss (AdwToastOverlay *overlay, AdwToast *toast);
