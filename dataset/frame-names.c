@@ -182,11 +182,10 @@ td_name_flat_position (const char *folder, const char *name, guint n_views)
 
   if (g_ascii_strncasecmp (name, "refHST", 6) == 0 && number >= 0 && number <= n_views)
     return number;
-  if (has_word (name, before_words) || has_word (folder, before_words))
-    return 0;
-  if (has_word (name, after_words) || has_word (folder, after_words))
-    return n_views;
-  return NAN;
+  /* What the folder is called may be said of the scan, as in "start" or "post_mortem". */
+  const char *const said
+      = has_word (name, before_words) || has_word (name, after_words) ? name : folder;
+  return has_word (said, before_words) ? 0 : has_word (said, after_words) ? n_views : NAN;
 }
 
 gboolean

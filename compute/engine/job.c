@@ -604,10 +604,11 @@ td_job_note_counts (TdJob *job, const TdPreparationCounts *counts, guint64 clamp
                  "({bad-pixels:FILE}) gives [it its|them their] neighbours' values.",
                  counts->stuck_pixels);
   if (counts->odd.n_flats)
-    td_job_note (job,
-                 "%u of the flats, the first of them flat %u, are nearly dark, as if the beam was "
-                 "off, and were left out where others were taken with them.",
-                 counts->odd.n_flats, counts->odd.first_flat);
+    td_job_note (
+        job,
+        "%u of the flats, the first of them flat %u, are nearly dark, as if the beam was "
+        "off, and were left out where others were taken with them or they saw no light at all.",
+        counts->odd.n_flats, counts->odd.first_flat);
   if (counts->odd.n_bright)
     td_job_note (job,
                  "%u of the flats, the first of them flat %u, are more than four times as bright "

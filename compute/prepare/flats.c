@@ -118,11 +118,12 @@ td_flats_once (TdFlats *flats, const char *key, TdFlatsMake make, gconstpointer 
 
 /* ── Frames that are none ── */
 
-typedef enum { FLATS_SOUND, FLATS_NONE, FLATS_BRIGHT } Odd;
+typedef enum { FLATS_SOUND, FLATS_NONE, FLATS_BRIGHT, FLATS_BLIND } Odd;
 
 /* A flat has at least this part of a usual flat's light, and at most so many times as much. A dark
    has at most this part of it. */
 #define LEAST_FLAT 0.1
+#define LEAST_LIGHT 0.01 /* below it there is none at all */
 #define MOST_FLAT 4
 #define MOST_DARK 0.5
 #define ODD_ROWS 3u
@@ -274,9 +275,10 @@ flats_make_odd (TdFlats *flats, GCancellable *cancellable, GError **error)
     return NULL;
   for (guint f = 0; f < n && light > 0; f++)
     if (f < n_flats)
-      odd[f] = levels[f] - dark < LEAST_FLAT * light  ? FLATS_NONE
-               : levels[f] - dark > MOST_FLAT * light ? FLATS_BRIGHT
-                                                      : FLATS_SOUND;
+      odd[f] = levels[f] - dark < LEAST_LIGHT * light  ? FLATS_BLIND
+               : levels[f] - dark < LEAST_FLAT * light ? FLATS_NONE
+               : levels[f] - dark > MOST_FLAT * light  ? FLATS_BRIGHT
+                                                       : FLATS_SOUND;
     else
       odd[f] = levels[f] - dark > MOST_DARK * light ? FLATS_NONE : FLATS_SOUND;
   flats_find_top (flats, &bright);
@@ -466,6 +468,33 @@ flats_leave_out (Frames *frames, const guint8 *odd)
   }
 }
 
+/* Where a moment without any light lies: between the nearest @ends that saw some, @share of the way
+   from the first to the second. FALSE: it saw light, or no other did. */
+static gboolean
+flats_bridge (const Frames *frames, const guint8 *odd, const double *positions, guint group,
+              guint ends[2], double *share)
+{
+  gboolean lit[TD_FLATS_MAX_GROUPS] = { FALSE };
+  gboolean before = FALSE, after = FALSE;
+
+  for (guint f = 0; f < frames->n_frames; f++)
+    if (frames->group[f] < frames->n_groups && odd[f] != FLATS_BLIND)
+      lit[frames->group[f]] = TRUE;
+  for (guint g = 0; g < frames->n_groups && !lit[group]; g++)
+    if (lit[g] && (g < group || !after)) {
+      ends[g > group] = g;
+      before = before || g < group;
+      after = after || g > group;
+    }
+  if (!before && !after)
+    return FALSE;
+  if (!before || !after)
+    ends[before] = ends[after];
+  const double from = positions[ends[0]], to = positions[ends[1]];
+  *share = to > from ? (positions[group] - from) / (to - from) : 0;
+  return TRUE;
+}
+
 gboolean
 td_flats_average_of (TdFlats *flats, TdFlatsHow how, const double *of_flats,
                      double averages[TD_FLATS_MAX_GROUPS], GCancellable *cancellable,
@@ -476,7 +505,10 @@ td_flats_average_of (TdFlats *flats, TdFlatsHow how, const double *of_flats,
   g_autofree float *values = g_new (float, MAX (facts->n_flats, 1));
   Frames frames = { .n_frames = facts->n_flats, .group = group };
 
-  frames.n_groups = td_flats_groups (facts, how.one_group, NULL, group);
+  double positions[TD_FLATS_MAX_GROUPS], share;
+  guint ends[2];
+
+  frames.n_groups = td_flats_groups (facts, how.one_group, positions, group);
   g_mutex_lock (&flats->lock);
   const guint8 *odd = flats_odd (flats, cancellable, error);
   g_mutex_unlock (&flats->lock);
@@ -493,6 +525,9 @@ td_flats_average_of (TdFlats *flats, TdFlatsHow how, const double *of_flats,
       }
     averages[g] = how.median ? td_median (values, n) : sum / n;
   }
+  for (guint g = 0; g < frames.n_groups; g++)
+    if (flats_bridge (&frames, odd, positions, g, ends, &share))
+      averages[g] = averages[ends[0]] * (1 - share) + averages[ends[1]] * share;
   return TRUE;
 }
 
@@ -516,8 +551,10 @@ read_averaged (TdFlats *flats, TdFrameKind kind, TdFlatsHow how, TdFlatRows *row
     .cancellable = cancellable,
   };
 
+  double positions[TD_FLATS_MAX_GROUPS] = { 0 }, share;
+  guint ends[2];
   if (kind == TD_FRAME_FLAT)
-    rows->n_groups = frames.n_groups = td_flats_groups (facts, how.one_group, NULL, group);
+    rows->n_groups = frames.n_groups = td_flats_groups (facts, how.one_group, positions, group);
   const guint8 *odd = n_frames > 1 ? flats_odd (flats, cancellable, error) : NULL;
   if (n_frames > 1 && !odd)
     return NULL;
@@ -529,6 +566,12 @@ read_averaged (TdFlats *flats, TdFrameKind kind, TdFlatsHow how, TdFlatRows *row
     return NULL;
   if (how.median ? !read_median (&frames, out, error) : !flats_read_mean (&frames, out, error))
     return NULL;
+  const gsize pixels = rows->n_rows * frames.row;
+  for (guint g = 0; g < frames.n_groups; g++)
+    if (kind == TD_FRAME_FLAT && odd && flats_bridge (&frames, odd, positions, g, ends, &share))
+      for (gsize i = 0; i < pixels; i++)
+        out[g * pixels + i]
+            = (float) (out[ends[0] * pixels + i] * (1 - share) + out[ends[1] * pixels + i] * share);
   return g_steal_pointer (&out);
 }
 

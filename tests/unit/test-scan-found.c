@@ -1319,6 +1319,29 @@ test_names (void)
   g_assert_cmpint (td_name_role_strict ("tomodesk-ui-FF1IZ3"), ==, TD_NAME_PROJECTION);
 }
 
+/* When flats were taken, by their own names, else by that of their folder. */
+static void
+test_flat_positions (void)
+{
+  static const struct {
+    const char *folder, *name;
+    double position; /* NAN: unknown */
+  } cases[] = {
+    { "flats", "flat_before_0.tif", 0 },      { "flats", "flat_after_0.tif", 70 },
+    { "Flat_Before", "flat_0.tif", 0 },       { "Flat_After", "flat_0.tif", 70 },
+    { "run_before", "flat_after_0.tif", 70 }, { "post", "flat_pre_0.tif", 0 },
+    { "post", "refHST0035.tif", 35 },         { "pre", "refHST0071.tif", 0 }, /* there are 70 */
+    { "flats", "flat_0.tif", NAN },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const double position = td_name_flat_position (cases[i].folder, cases[i].name, 70);
+
+    g_test_message ("%s/%s", cases[i].folder, cases[i].name);
+    g_assert_true (isnan (cases[i].position) ? isnan (position) : position == cases[i].position);
+  }
+}
+
 static void
 test_i13 (gconstpointer data)
 {
@@ -1517,6 +1540,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/rabbitct", test_rabbitct);
   g_test_add_func ("/scan/other-formats", test_other_formats);
   g_test_add_func ("/scan/names", test_names);
+  g_test_add_func ("/scan/flat-positions", test_flat_positions);
   g_test_add_data_func ("/scan/i13/folder", "i13_24737", test_i13);
   g_test_add_data_func ("/scan/i13/tiffs", "i13_24737/tiffs", test_i13);
   g_test_add_data_func ("/scan/i13/file", "i13_24737/tiffs/raw_00042.tiff", test_i13);
