@@ -8,6 +8,7 @@
 
 #define MOST_ANGLE_RAD (TD_ANGLES_MOST_DEG * G_PI / 180)
 #define MOST_OFFSET 100 /* detector widths */
+#define MOST_OPENING 10 /* of a detector to its distance: a cone of 157 degrees */
 
 static gboolean
 recipe_check_within (double value, double least, double most)
@@ -61,6 +62,24 @@ recipe_check_detector (const TdScanFacts *facts, GError **error)
   return TRUE;
 }
 
+/* Of micrometres or metres among millimetres comes a detector that is wider than it could see. */
+static gboolean
+recipe_check_opening (const TdScanFacts *facts, GError **error)
+{
+  const TdGeometry *geometry = &facts->geometry;
+  const double wide = facts->n_columns * geometry->pixel_width_mm,
+               high = facts->n_rows * geometry->pixel_height_mm;
+
+  if (geometry->source_detector_mm == 0
+      || fmax (wide, high) <= MOST_OPENING * geometry->source_detector_mm)
+    return TRUE;
+  return td_set_error (
+      error, TD_ERROR_BAD_FILE,
+      "A detector of %.4g mm × %.4g mm that stands %.4g mm from the source cannot be: state its "
+      "pixels and the distances in millimetres ({pixel-mm:MM}, {sod-mm:MM}, {sdd-mm:MM})",
+      wide, high, geometry->source_detector_mm);
+}
+
 static gboolean
 recipe_check_geometry (const TdScanFacts *facts, GError **error)
 {
@@ -72,7 +91,7 @@ recipe_check_geometry (const TdScanFacts *facts, GError **error)
   return geometry->beam == TD_BEAM_PARALLEL || geometry->view_matrices
          || (recipe_check_distance (geometry->source_axis_mm, error)
              && recipe_check_distance (geometry->source_detector_mm, error)
-             && recipe_check_detector (facts, error));
+             && recipe_check_opening (facts, error) && recipe_check_detector (facts, error));
 }
 
 static gboolean

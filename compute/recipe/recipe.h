@@ -18,7 +18,7 @@
 #define TD_RECIPE_MAX_PATH 1024
 /* No detector and no distance from a source is smaller or larger. */
 #define TD_LEAST_PIXEL_MM 1e-7 /* atoms */
-#define TD_MOST_PIXEL_MM 1e4
+#define TD_MOST_PIXEL_MM 100
 #define TD_LEAST_DISTANCE_MM 1e-4
 #define TD_MOST_DISTANCE_MM 1e8
 

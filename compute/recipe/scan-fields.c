@@ -33,7 +33,7 @@ const TdField td_scan_fields[] = {
   { "pixel-mm", "MM", "Size of a detector pixel", NULL,
     N_ ("Open with Details (Ctrl+D): detector pixel"),
     MM (pixel_mm, TD_LEAST_PIXEL_MM, TD_MOST_PIXEL_MM),
-    .expects = N_ ("a size in millimetres from 1e-7 to 1e4") },
+    .expects = N_ ("a size in millimetres from 1e-7 to 100") },
   { "sod-mm", "MM", "Cone or fan beam: source to rotation axis", NULL,
     N_ ("Open with Details (Ctrl+D): source to axis"),
     MM (source_axis_mm, TD_LEAST_DISTANCE_MM, TD_MOST_DISTANCE_MM),

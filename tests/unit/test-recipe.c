@@ -740,8 +740,8 @@ test_impossible (void)
     double least, most;
     gboolean parallel; /* is asked of parallel beams too */
   } cases[] = {
-    { GEOMETRY (pixel_width_mm), 1e-7, 1e4, TRUE },
-    { GEOMETRY (pixel_height_mm), 1e-7, 1e4, TRUE },
+    { GEOMETRY (pixel_width_mm), 1e-7, 100, TRUE },
+    { GEOMETRY (pixel_height_mm), 1e-7, 100, TRUE },
     { GEOMETRY (source_axis_mm), 1e-4, 1e8, FALSE },
     { GEOMETRY (source_detector_mm), 1e-4, 1e8, FALSE },
     { GEOMETRY (detector_offset_u_px), -6400, 6400, FALSE },
@@ -766,10 +766,10 @@ test_impossible (void)
                           .n_views = 2,
                           .angles_rad = angles,
                           .geometry = { .beam = parallel ? TD_BEAM_PARALLEL : TD_BEAM_CONE,
-                                        .pixel_width_mm = 1,
-                                        .pixel_height_mm = 1,
+                                        .pixel_width_mm = 1e-6,
+                                        .pixel_height_mm = 1e-6,
                                         .source_axis_mm = 100,
-                                        .source_detector_mm = 200 } };
+                                        .source_detector_mm = i < 16 ? 1e4 : 200 } };
     g_autoptr (GError) error = NULL;
     const gboolean asked = cases[i / 8].parallel || !parallel;
 
@@ -788,6 +788,47 @@ test_impossible (void)
     angles[1] = (parallel ? -1.01e6 : 1.01e6) * G_PI / 180;
     g_assert_false (td_recipe_check (&recipe, &facts, &error));
     g_assert_error (error, TD_ERROR, TD_ERROR_BAD_FILE);
+  }
+}
+
+/* A detector is no wider and no higher than ten times its distance from the source. */
+static void
+test_opening (void)
+{
+  static const struct {
+    double width_mm, height_mm, distance_mm;
+    gboolean parallel, good;
+  } cases[] = {
+    { 0.4, 0.4, 400, FALSE, TRUE },  { 0.4, 0.4, 0.4, FALSE, FALSE }, /* metres */
+    { 100, 100, 400, FALSE, FALSE },                                  /* micrometres */
+    { 62.5, 1, 400, FALSE, TRUE },   { 62.6, 1, 400, FALSE, FALSE },
+    { 1, 40, 160, FALSE, TRUE },     { 1, 40.1, 160, FALSE, FALSE },
+    { 0.4, 0.4, 0, FALSE, TRUE },    { 0, 0, 0.4, FALSE, TRUE }, /* not known */
+    { 0.4, 0.4, 0.4, TRUE, TRUE },
+  };
+  double angles[2] = { 0, 1 };
+  TdRecipe recipe;
+
+  td_recipe_init (&recipe);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const TdScanFacts facts
+        = { .n_columns = 64,
+            .n_rows = 40,
+            .n_views = 2,
+            .angles_rad = angles,
+            .centre_px = NAN,
+            .geometry = { .beam = cases[i].parallel ? TD_BEAM_PARALLEL : TD_BEAM_CONE,
+                          .pixel_width_mm = cases[i].width_mm,
+                          .pixel_height_mm = cases[i].height_mm,
+                          .source_axis_mm = cases[i].distance_mm / 2,
+                          .source_detector_mm = cases[i].distance_mm } };
+    g_autoptr (GError) error = NULL;
+
+    g_test_message ("%g × %g mm, %g mm away", cases[i].width_mm, cases[i].height_mm,
+                    cases[i].distance_mm);
+    g_assert_cmpint (td_recipe_check (&recipe, &facts, &error), ==, cases[i].good);
+    if (!cases[i].good)
+      test_assert_sentence (error, "--sdd-mm MM");
   }
 }
 
@@ -917,5 +958,6 @@ main (int argc, char **argv)
   g_test_add_func ("/recipe/sizes", test_sizes);
   g_test_add_func ("/recipe/mask", test_mask);
   g_test_add_func ("/recipe/impossible", test_impossible);
+  g_test_add_func ("/recipe/opening", test_opening);
   return g_test_run ();
 }
