@@ -370,31 +370,55 @@ angles_take (const GArray *entries, guint first, guint n)
   return angles;
 }
 
-/* angle<TAB>file: each view's file must be named once. NULL without error: the rule does not fit.
- */
+/* angle<TAB>file: each view's file must be named, and not twice with two angles. Words that name no
+   view and come again are none of files. NULL without error: the rule does not fit. */
 static double *
 take_by_name (const GArray *entries, const char *path, const char *const *names, guint n_views,
               GError **error)
 {
-  g_autoptr (GHashTable) table = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GHashTable) table = g_hash_table_new (g_str_hash, g_str_equal),
+                         others = g_hash_table_new (g_str_hash, g_str_equal);
+  const char *missing = NULL;
+  gboolean again = FALSE;
+  guint n_found = 0;
 
   if (!names)
     return NULL;
   for (guint i = 0; i < entries->len; i++) {
     Entry *entry = &g_array_index (entries, Entry, i);
+    const Entry *before = entry->file ? g_hash_table_lookup (table, entry->file) : NULL;
 
-    if (!entry->file || !g_hash_table_insert (table, entry->file, entry))
+    if (!entry->file)
       return NULL;
+    again |= before != NULL;
+    if (!before)
+      g_hash_table_insert (table, entry->file, entry);
+    else if (before->degrees != entry->degrees)
+      g_hash_table_insert (others, entry->file, entry);
   }
   g_autofree double *angles = g_new (double, n_views);
   for (guint i = 0; i < n_views; i++) {
     const Entry *entry = g_hash_table_lookup (table, names[i]);
+    const Entry *other = g_hash_table_lookup (others, names[i]);
 
-    if (!entry)
-      return td_set_error_null (error, TD_ERROR_ANGLES,
-                                "“%s” names files, but has no angle for “%s”", path, names[i]);
-    angles[i] = entry->degrees * (G_PI / 180);
+    if (other) {
+      g_autofree char *one = g_strdup_printf ("%g", entry->degrees),
+                      *two = g_strdup_printf ("%g", other->degrees);
+      return td_set_error_null (error, TD_ERROR_BAD_FILE,
+                                "“%s” states “%s” more than once, as “%s” and as “%s”: leave the "
+                                "right line only",
+                                path, names[i], one, two);
+    }
+    if (entry)
+      angles[i] = entry->degrees * (G_PI / 180), n_found++;
+    else if (!missing)
+      missing = names[i];
   }
+  if (again && n_found == 0)
+    return NULL;
+  if (missing)
+    return td_set_error_null (error, TD_ERROR_ANGLES, "“%s” names files, but has no angle for “%s”",
+                              path, missing);
   return g_steal_pointer (&angles);
 }
 
