@@ -81,7 +81,7 @@ td_angles_is_range (const char *spec)
 static void
 angles_add_entry (GArray *entries, double degrees, const char *file)
 {
-  Entry entry = { degrees, file ? g_path_get_basename (file) : NULL };
+  Entry entry = { degrees, file ? td_series_base (file) : NULL };
 
   g_array_append_val (entries, entry);
 }

@@ -10,6 +10,7 @@
 #include "error.h"
 #include "file-bytes.h"
 #include "hdf5-filters.h"
+#include "series.h"
 #include "sort.h"
 #include "unit.h"
 
@@ -271,6 +272,17 @@ td_h5_dimensions_pick (const TdH5Dimensions *dimensions, const hsize_t *all, hsi
       frames[i] = all[dimensions->at[i]];
 }
 
+/* @text itself, or what it says in Latin-1, in which Windows' programs write their µm and °. */
+static char *
+hdf5_text_valid (const char *text)
+{
+  char *valid = g_utf8_validate (text, -1, NULL)
+                    ? NULL
+                    : g_convert (text, -1, "UTF-8", "ISO-8859-1", NULL, NULL, NULL);
+
+  return valid ? valid : g_utf8_make_valid (text, -1);
+}
+
 /* One string of type @type, fixed or variable length, read by @read from @object. */
 static char *
 read_text (hid_t object, hid_t type, hid_t space, gboolean attribute)
@@ -304,7 +316,7 @@ read_text (hid_t object, hid_t type, hid_t space, gboolean attribute)
         < 0)
       return NULL;
   }
-  return text ? g_utf8_make_valid (g_strstrip (text), -1) : NULL;
+  return text ? hdf5_text_valid (g_strstrip (text)) : NULL;
 }
 
 char *
@@ -474,7 +486,7 @@ set_missing (char **missing, char *what)
 char *
 td_h5_linked_file (const char *folder, const char *stated)
 {
-  g_autofree char *base = g_path_get_basename (stated);
+  g_autofree char *base = td_series_base (stated);
   g_autofree char *beside = g_build_filename (folder, base, NULL);
   char *path
       = g_path_is_absolute (stated) ? g_strdup (stated) : g_build_filename (folder, stated, NULL);

@@ -162,6 +162,14 @@ td_series_is_tiff (const char *name)
   return dot && (g_ascii_strcasecmp (dot, ".tif") == 0 || g_ascii_strcasecmp (dot, ".tiff") == 0);
 }
 
+char *
+td_series_base (const char *path)
+{
+  const char *behind = strrchr (path, '\\');
+
+  return g_path_get_basename (behind && behind[1] ? behind + 1 : path);
+}
+
 gboolean
 td_series_ends (const char *name, const char *ending)
 {

@@ -22,6 +22,9 @@ char **td_series_paths (const char *folder, gboolean (*accept) (const char *name
 /* The paths of files only, which must be one series: all named alike. Of a file: itself. */
 char **td_series_only (const char *path, gboolean (*accept) (const char *name), GError **error);
 gboolean td_series_is_tiff (const char *name); /* by its extension */
+/* The last part of a path that this computer or one with Windows wrote: of "D:\\scan\\a.tif"
+ * "a.tif". */
+char *td_series_base (const char *path);
 /* Whether @name ends in @ending, in letters of any case: scanners' programs run on Windows, where a
    name is the same in either. */
 gboolean td_series_ends (const char *name, const char *ending);

@@ -1313,6 +1313,13 @@ test_names (void)
   g_assert_cmpint (td_series_number ("a_1000000000000000000.tif"), ==, -1); /* of 19 digits */
   g_assert_cmpint (td_series_number ("17.tif"), ==, 17);
   g_assert_cmpint (td_series_number (".5"), ==, 5); /* no ending, but a hidden file's name */
+  static const char *const paths[][2]
+      = { { "a.tif", "a.tif" },        { "/b/c/a.tif", "a.tif" }, { "D:\\b\\a.tif", "a.tif" },
+          { "\\\\host\\b c\\a", "a" }, { "b\\", "b\\" },          { "b/c\\a.tif", "a.tif" } };
+  for (guint i = 0; i < G_N_ELEMENTS (paths); i++) {
+    g_autofree char *base = td_series_base (paths[i][0]);
+    g_assert_cmpstr (base, ==, paths[i][1]);
+  }
   g_assert_cmpint (td_name_role ("refHST0000.edf"), ==, TD_NAME_FLAT);
   g_assert_cmpint (td_name_role ("Flat_After"), ==, TD_NAME_FLAT);
   g_assert_cmpint (td_name_role ("IMAT_DarkBefore_01.tif"), ==, TD_NAME_DARK);
