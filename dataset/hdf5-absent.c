@@ -563,7 +563,7 @@ find_unmapped (TdH5Absent *absent, hid_t dataset, hid_t properties, guint along,
                        ? N_ ("nothing is mapped to them")
                        : N_ ("parts of them are mapped to nothing, as gaps between a detector's "
                              "modules are; copy the frames whole, with zeros in the gaps, and "
-                             "name the gaps' pixels ({mask:PATH})"));
+                             "name the gaps' pixels ({bad-pixels:FILE})"));
   return TRUE;
 }
 

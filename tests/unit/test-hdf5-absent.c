@@ -189,12 +189,12 @@ test_virtual (void)
   check_missing (path, "...xxx...", "nothing is mapped to them");
   make_source (folder, "b.h5", 3, 3);
   make_virtual (path, gaps);
-  check_missing (path, "...xxx...", "name the gaps' pixels (--mask PATH)");
+  check_missing (path, "...xxx...", "name the gaps' pixels (--bad-pixels FILE)");
   for (guint i = 0; i < 3; i++)
     gaps[i].n_rows = ROWS - 1;
   make_virtual (path, gaps);
   g_assert_null (td_scan_open (path, &options, NULL, &error));
-  test_assert_sentence (error, "name the gaps' pixels (--mask PATH)");
+  test_assert_sentence (error, "name the gaps' pixels (--bad-pixels FILE)");
   g_clear_error (&error);
   g_remove (c);
   make_virtual (path, (Mapping[]) { { "c.h5", "/frames", 6, 3 }, { NULL } });
