@@ -78,6 +78,37 @@ scan_distances_find (const char *words, const char *list)
   return 0;
 }
 
+/* Whether a file of this name may be of the scan that @stem names: "bone_0001.tif" of "bone". */
+static gboolean
+scan_distances_is_named (const char *path, const char *stem)
+{
+  const gsize n = strlen (stem);
+  g_autofree char *name = path ? g_path_get_basename (path) : NULL;
+
+  return name && g_ascii_strncasecmp (name, stem, n) == 0 && !g_ascii_isalpha (name[n]);
+}
+
+/* What a text says that is called as files beside it are is said of their scan. Of others, as
+   "settings.txt", it may be of any scan that says no geometry itself. */
+static gboolean
+scan_distances_concerns (const TdScan *scan, const char *folder, const char *text)
+{
+  const TdScanFacts *facts = &scan->facts;
+  const char *source = facts->sources ? facts->sources[0] : NULL;
+  g_autofree char *stem = g_path_get_basename (text);
+  g_auto (GStrv) names = td_series_list (folder, NULL, NULL);
+  char *dot = strrchr (stem, '.');
+
+  if (dot && dot != stem)
+    *dot = '\0';
+  if (scan_distances_is_named (facts->path, stem) || scan_distances_is_named (source, stem))
+    return TRUE;
+  for (guint i = 0; names && names[i]; i++)
+    if (!scan_distances_is_text (names[i]) && scan_distances_is_named (names[i], stem))
+      return FALSE;
+  return !scan->states_geometry;
+}
+
 /* Whether a text of the folder was told of. */
 static gboolean
 scan_distances_note (TdScan *scan, const char *folder)
@@ -92,7 +123,8 @@ scan_distances_note (TdScan *scan, const char *folder)
     const double detector
         = stated > 0 ? stated : sample + scan_distances_find (words, behind_sample);
 
-    if (!(sample > 0) || !(detector > sample) || sample > TD_SCAN_FARTHEST_CONE_MM)
+    if (!(sample > 0) || !(detector > sample) || sample > TD_SCAN_FARTHEST_CONE_MM
+        || !scan_distances_concerns (scan, folder, paths[i]))
       continue;
     td_scan_note (scan,
                   "%s states the source's distance to the sample (%g) and to the detector (%g): "

@@ -1006,6 +1006,7 @@ scan_nexus_take_details (TdScan *scan, const TdH5Source *source, hid_t file,
   }
   /* The ESRF's, as of a parallel beam: it goes before the detector's. */
   td_h5_scan_take_distance (scan, entry, "sample/propagation_distance", 1e3);
+  scan->states_geometry = scan->facts.propagation_mm > 0 || scan->facts.geometry.pixel_width_mm > 0;
   if (!scan_nexus_take_geometry (scan, entry, error)
       || !td_h5_scan_check_cone (scan, frames, place->frames_path, options, error)
       || !check_motion (scan, source, entry, error))

@@ -31,6 +31,7 @@ struct TdScan {
   guint n_extra;                    /* they are read as projections n_views … */
   TdMessage *centre_note;           /* the file's own centre of rotation, which is told if it is
                                        used; owned; NULL: there is none */
+  gboolean states_geometry;         /* the file says how large a pixel is, or where the detector */
   gboolean values_stated;           /* the file says whether its values are attenuations */
   gboolean flip_columns, flip_rows; /* the files hold mirrored frames: td_scan_open() has them
                                        turned over, and the centre that the facts state with them */

@@ -8,7 +8,9 @@
 
 #include "dataset/error.h"
 #include "dataset/frame-names.h"
+#include "dataset/phantom-scan.h"
 #include "dataset/scan-private.h"
+#include "dataset/scan-writer.h"
 #include "dataset/series.h"
 #include "dataset/tiff-save.h"
 #include "open-scan.h"
@@ -840,6 +842,45 @@ test_distances (void)
   }
 }
 
+/* Distances are told of the scan that is opened. A text that is called as others beside it are is
+   theirs. A file that states its geometry needs no other. */
+static void
+test_distances_of_others (void)
+{
+  static const char text[] = "SOD : 100\nSDD : 400\n";
+  static const struct {
+    const char *opened, *text;
+    double pixel_mm;
+    gboolean told;
+  } cases[] = {
+    { "bone_0.tif", "bone.log", 0, TRUE },      { "bone_0.tif", "tooth.log", 0, FALSE },
+    { "bone_0.tif", "Tooth_.txt", 0, FALSE },   { "bone_0.tif", "settings.txt", 0, TRUE },
+    { "bone_0.tif", "too.txt", 0, TRUE },       { "bone.nxs", "settings.txt", 0, TRUE },
+    { "bone.nxs", "settings.txt", 0.1, FALSE }, { "bone.nxs", "bone.txt", 0.1, TRUE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, cases[i].text);
+    g_autofree char *opened = test_folder_file (folder, cases[i].opened);
+    const TdScanOptions options = { .angles = "0:180" };
+    TdPhantomScan spec;
+
+    save_views (folder, "bone_", 2);
+    save_views (folder, "tooth_", 2);
+    td_phantom_scan_init (&spec, NULL, 16, 4, 6);
+    spec.geometry.pixel_width_mm = spec.geometry.pixel_height_mm = cases[i].pixel_mm;
+    g_autoptr (TdScan) made = td_phantom_scan_new (&spec, NULL);
+    if (g_str_has_suffix (opened, ".nxs"))
+      g_assert_true (td_scan_save (made, opened, TD_SCAN_NXTOMO, NULL, NULL));
+    g_assert_true (g_file_set_contents (path, text, -1, NULL));
+    g_autoptr (TdScan) scan
+        = open_scan (opened, g_str_has_suffix (opened, ".nxs") ? NULL : &options);
+    g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
+    g_assert_cmpint (strstr (notes, "states the source's distance") != NULL, ==, cases[i].told);
+  }
+}
+
 /* A sample may be called as flats are: its images are said to be, and one of them opens all. */
 static void
 test_called_as_flats (void)
@@ -1542,6 +1583,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/several-folders", test_several_folders);
   g_test_add_func ("/scan/called-by-angles", test_called_by_angles);
   g_test_add_func ("/scan/distances", test_distances);
+  g_test_add_func ("/scan/distances-of-others", test_distances_of_others);
   g_test_add_func ("/scan/tomcat", test_tomcat);
   g_test_add_func ("/scan/called-as-flats", test_called_as_flats);
   g_test_add_func ("/scan/described-others", test_described_others);
