@@ -106,11 +106,37 @@ open_member (hid_t file, const char *file_name, const char *path, hid_t *dataset
   return !missing || *dataset >= 0;
 }
 
+/* "theta:y:x", in small letters without spaces; NULL: the file says nothing of its axes. */
+static char *
+dxchange_axes (hid_t projections)
+{
+  g_autofree char *stated = td_h5_attribute_string (projections, "axes");
+  g_auto (GStrv) words = stated ? g_strsplit (stated, " ", -1) : NULL;
+  g_autofree char *joined = words ? g_strjoinv ("", words) : NULL;
+
+  return joined && *joined ? g_ascii_strdown (joined, -1) : NULL;
+}
+
+/* Frames on their side would be read as others: FALSE with @error. What is no order of the three is
+   left to the data sets' shapes. */
+static gboolean
+dxchange_check_axes (const char *file_name, hid_t projections, GError **error)
+{
+  static const char *const others[] = { "theta:x:y", "x:theta:y", "x:y:theta", "y:x:theta", NULL };
+  g_autofree char *axes = dxchange_axes (projections);
+
+  return !axes || !g_strv_contains (others, axes)
+         || td_set_error (error, TD_ERROR_UNSUPPORTED,
+                          "“%s”: the axes of its projections are %s, and theta:y:x and y:theta:x "
+                          "can be read; write them in one of these orders",
+                          file_name, axes);
+}
+
 /* By the axes attribute, else by which dimension the flats share with the projections. */
 static gboolean
 is_by_rows (hid_t projections, hid_t flats)
 {
-  g_autofree char *axes = td_h5_attribute_string (projections, "axes");
+  g_autofree char *axes = dxchange_axes (projections);
   hsize_t shape[3], flat_shape[3];
 
   if (axes)
@@ -139,6 +165,7 @@ add_all (TdScan **scan, const char *path, hid_t file, const Place *place,
     good = open_member (file, path, member, &datasets[kind], others[kind] ? NULL : error)
            || others[kind];
   }
+  good = good && (options->sinograms || dxchange_check_axes (path, datasets[0], error));
   *scan = td_h5_scan_new (
       path, options->sinograms || (good && is_by_rows (datasets[0], datasets[1])), &source);
   for (guint kind = 0; kind < 3; kind++) {
@@ -155,26 +182,57 @@ add_all (TdScan **scan, const char *path, hid_t file, const Place *place,
   return good && td_h5_scan_add_beside (*scan, source, file, projections, known, options, error);
 }
 
-/* rotation_start and rotation_step where the angles themselves were not kept, else a half turn. */
-static void
-take_default_angles (TdScan *scan, hid_t file)
+#define ROTATION "/process/acquisition/rotation/"
+
+/* A number of the acquisition's, in degrees where it has a unit of angles. */
+static gboolean
+dxchange_rotation (hid_t file, const char *name, double *value)
+{
+  g_autofree char *path = g_strconcat (ROTATION, name, NULL);
+  g_auto (TdH5Id) dataset = td_h5_find_dataset (file, path, NULL);
+
+  if (dataset < 0 || !td_h5_number (file, path, value))
+    return FALSE;
+  const double unit = td_h5_angle_unit (dataset);
+  *value *= unit > 0 ? unit * 180 / G_PI : 1;
+  return TRUE;
+}
+
+/* rotation_start and rotation_step where the angles themselves were not kept, else a half turn.
+   That is not so where the acquisition states another turn, or more angles than there are. */
+static gboolean
+take_default_angles (TdScan *scan, hid_t file, GError **error)
 {
   TdScanFacts *facts = &scan->facts;
-  double start, step;
+  double start, step, stop, n;
 
-  if (td_h5_number (file, "/process/acquisition/rotation/rotation_start", &start)
-      && td_h5_number (file, "/process/acquisition/rotation/rotation_step", &step) && step != 0) {
+  const gboolean started = dxchange_rotation (file, "rotation_start", &start);
+  if (started && dxchange_rotation (file, "rotation_step", &step) && step != 0) {
     facts->angles_rad
         = td_angles_range (start, start + step * (facts->n_views - 1.0), facts->n_views);
     td_scan_note (scan, "There are no angles; rotation_start %g° and rotation_step %g° were taken.",
                   start, step);
-    return;
+    return TRUE;
   }
   if (facts->n_views == 1)
-    return; /* validation says so */
+    return TRUE; /* validation says so */
+  if (started && dxchange_rotation (file, "rotation_stop", &stop)
+      && fabs (fabs (stop - start) - 180) > 360.0 / facts->n_views)
+    return td_set_error (error, TD_ERROR_ANGLES,
+                         "“%s” has no angles, and its rotation_start %g° and rotation_stop %g° do "
+                         "not say where the last view lies: give the angles of the first and of "
+                         "the last one ({angles:FIRST:LAST})",
+                         facts->path, start, stop);
+  if (td_h5_number (file, ROTATION "num_angles", &n) && n > facts->n_views)
+    return td_set_error (error, TD_ERROR_ANGLES,
+                         "“%s” has no angles, and %u of the %.0f projections that it states "
+                         "(num_angles): give the angles of those that are there "
+                         "({angles:FILE|FIRST:LAST})",
+                         facts->path, facts->n_views, n);
   facts->angles_rad = td_angles_range (0, 180, facts->n_views);
   td_scan_note (scan, "There are no angles; 0° to 180°, both ends included, were taken, as the "
                       "format has it. State the angles if the scan was another.");
+  return TRUE;
 }
 
 static gboolean
@@ -195,9 +253,7 @@ scan_dxchange_take_angles (TdScan *scan, hid_t file, const Place *place,
     g_autofree char *projections = path_in (place, place->layout->names[0]);
     if (!td_h5_scan_angles_beside (scan, file, projections, error))
       return FALSE;
-    if (!facts->angles_rad)
-      take_default_angles (scan, file);
-    return TRUE;
+    return facts->angles_rad || take_default_angles (scan, file, error);
   }
   facts->angles_rad = td_h5_read_angles (dataset, label, &n, scan, error);
   td_h5_scan_end_at (scan, (guint) n, path);

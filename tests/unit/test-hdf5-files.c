@@ -52,29 +52,100 @@ test_dxchange (gconstpointer data)
   check_rows_apart (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 1, 5, 1, 2 });
 }
 
-/* rotation_start and rotation_step where theta was not kept. */
+/* The acquisition's numbers where theta was not kept; a half turn only where they do not say of
+   another one. */
 static void
 test_dxchange_step (void)
 {
-  g_autoptr (TestFolder) folder = test_folder_new ();
-  g_autofree char *path = test_folder_file (folder, "scan.h5");
-  double start = 5, step = 0.25;
-  hid_t file = td_h5_create_sized (path, 0);
+  static const struct {
+    double start, step, stop, n; /* NAN: not stated */
+    const char *unit;
+    double last_deg; /* NAN: refused */
+  } cases[] = {
+    { 5, 0.25, NAN, NAN, NULL, 7 },
+    { 5, 0.25, 400, 2 * VIEWS, NULL, 7 },
+    { 0, G_PI / 180, NAN, NAN, "rad", VIEWS - 1 },
+    { 0, 500, NAN, NAN, "mdeg", 0.5 * (VIEWS - 1) },
+    { NAN, 0.25, NAN, NAN, NULL, 180 },
+    { 0, 0, NAN, VIEWS, NULL, 180 },
+    { 0, NAN, 180, VIEWS, NULL, 180 },
+    { 10, NAN, -170, VIEWS - 1, NULL, 180 },
+    { 0, NAN, 180 - 180.0 / VIEWS, NAN, NULL, 180 },
+    { 0, NAN, 360, NAN, NULL, NAN },
+    { 0, NAN, 90, NAN, NULL, NAN },
+    { 0, NAN, NAN, VIEWS + 1, NULL, NAN },
+  };
 
-  {
-    g_auto (TdH5Id) exchange = add_group (file, "exchange");
-    g_auto (TdH5Id) process = add_group (file, "process");
-    g_auto (TdH5Id) acquisition = add_group (process, "acquisition");
-    g_auto (TdH5Id) rotation = add_group (acquisition, "rotation");
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const double numbers[] = { cases[i].start, cases[i].step, cases[i].stop, cases[i].n };
+    static const char *const names[]
+        = { "rotation_start", "rotation_step", "rotation_stop", "num_angles" };
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.h5");
+    g_autoptr (GError) error = NULL;
+    hid_t file = td_h5_create_sized (path, 0);
 
-    add_frames (exchange, "data", 0, VIEWS, FALSE, 0);
-    td_h5_add_doubles (rotation, "rotation_start", &start, 0, NULL);
-    td_h5_add_doubles (rotation, "rotation_step", &step, 0, NULL);
+    {
+      g_auto (TdH5Id) exchange = add_group (file, "exchange");
+      g_auto (TdH5Id) process = add_group (file, "process");
+      g_auto (TdH5Id) acquisition = add_group (process, "acquisition");
+      g_auto (TdH5Id) rotation = add_group (acquisition, "rotation");
+
+      add_frames (exchange, "data", 0, VIEWS, FALSE, 0);
+      for (guint k = 0; k < G_N_ELEMENTS (names); k++)
+        if (!isnan (numbers[k]))
+          td_h5_add_doubles (rotation, names[k], &numbers[k], 0, k < 3 ? cases[i].unit : NULL);
+    }
+    g_assert_true (td_h5_finish (file));
+    g_autoptr (TdScan) scan = td_scan_open (path, NULL, NULL, &error);
+    g_test_message ("case %u: %s", i, error ? error->message : "opened");
+    g_assert_cmpint (scan != NULL, ==, !isnan (cases[i].last_deg));
+    if (scan)
+      g_assert_cmpfloat_with_epsilon (td_scan_facts (scan)->angles_rad[VIEWS - 1],
+                                      cases[i].last_deg * G_PI / 180, 1e-12);
+    else
+      test_assert_sentence (error, "--angles");
   }
-  g_assert_true (td_h5_finish (file));
-  g_autoptr (TdScan) scan = open_scan (path, NULL);
-  g_assert_cmpfloat_with_epsilon (td_scan_facts (scan)->angles_rad[VIEWS - 1], 7 * G_PI / 180,
-                                  1e-12);
+}
+
+/* Frames as they are, rows of all frames, or frames on their side, as the axes say. */
+static void
+test_dxchange_axes (void)
+{
+  static const struct {
+    const char *axes;
+    int by_rows; /* -1: refused */
+  } cases[] = {
+    { "theta:y:x", 0 },  { "y:theta:x", 1 },  { " Y : Theta : X ", 1 }, { "Theta:Y:X", 0 },
+    { "theta:x:y", -1 }, { "X:Y:Theta", -1 }, { "y:x:theta", -1 },      { "x:theta:y", -1 },
+    { "", 0 },           { "frames", 0 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.h5");
+    g_autoptr (GError) error = NULL;
+    const TdScanOptions options = { .angles = "0:160" };
+    hid_t file = td_h5_create_sized (path, 0);
+
+    {
+      g_auto (TdH5Id) exchange = add_group (file, "exchange");
+      add_frames (exchange, "data", 10, VIEWS, cases[i].by_rows > 0, 0);
+      g_auto (TdH5Id) data = td_h5_find_dataset (exchange, "data", NULL);
+      g_assert_true (td_h5_set_string (data, "axes", cases[i].axes));
+    }
+    g_assert_true (td_h5_finish (file));
+    g_autoptr (TdScan) scan = td_scan_open (path, &options, NULL, &error);
+    g_test_message ("“%s”: %s", cases[i].axes, error ? error->message : "opened");
+    if (cases[i].by_rows < 0) {
+      g_assert_null (scan);
+      test_assert_sentence (error, "theta:y:x");
+      continue;
+    }
+    g_assert_no_error (error);
+    g_assert_cmpuint (td_scan_facts (scan)->n_views, ==, VIEWS);
+    check_frame (scan, TD_FRAME_PROJECTION, 5, 15);
+  }
 }
 
 /* Two views without angles are half a turn apart, one alone says nothing. */
@@ -1861,6 +1932,7 @@ main (int argc, char **argv)
     g_test_add_data_func (name, GUINT_TO_POINTER (i), test_dxchange);
   }
   g_test_add_func ("/hdf5/dxchange/step", test_dxchange_step);
+  g_test_add_func ("/hdf5/dxchange/axes", test_dxchange_axes);
   g_test_add_func ("/hdf5/dxchange/few", test_dxchange_few);
   g_test_add_func ("/hdf5/dxchange/pixels", test_dxchange_pixels);
   g_test_add_func ("/hdf5/dxchange/companions", test_dxchange_companions);
