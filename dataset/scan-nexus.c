@@ -75,12 +75,15 @@ is_in (const char *wanted, const char *group)
          || (g_str_has_prefix (wanted, group) && (wanted[length] == '\0' || wanted[length] == '/'));
 }
 
-/* The entry of the entries that @wanted is in. NULL: none. */
+/* The entry of the entries that @wanted is in, else the first that is in @wanted. NULL: none. */
 static const char *
 wanted_entry (const Found *found, const char *wanted)
 {
   for (guint i = 0; i < found->entries->len; i++)
     if (!wanted || is_in (wanted, found->entries->pdata[i]))
+      return found->entries->pdata[i];
+  for (guint i = 0; i < found->entries->len; i++)
+    if (is_in (found->entries->pdata[i], wanted))
       return found->entries->pdata[i];
   return NULL;
 }
