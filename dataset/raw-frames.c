@@ -92,6 +92,28 @@ td_raw_frames_count (const TdRawFrames *frames)
   return frames->ends->len ? g_array_index (frames->ends, guint, frames->ends->len - 1) : 0;
 }
 
+gboolean
+td_raw_frames_uneven (const TdRawFrames *frames, const char *paths[2], guint holds[2])
+{
+  const guint *ends = (const guint *) frames->ends->data;
+  const guint n = frames->ends->len;
+  guint usual = 0, odd = 1;
+
+  while (odd < n && ends[odd] - ends[odd - 1] == ends[0])
+    odd++;
+  if (odd >= n)
+    return FALSE;
+  if (odd == 1 && n > 2 && ends[2] - ends[1] == ends[1] - ends[0]) { /* it is the first */
+    usual = 1;
+    odd = 0;
+  }
+  paths[0] = frames->paths->pdata[usual];
+  paths[1] = frames->paths->pdata[odd];
+  holds[0] = ends[usual] - (usual ? ends[usual - 1] : 0);
+  holds[1] = ends[odd] - (odd ? ends[odd - 1] : 0);
+  return TRUE;
+}
+
 char **
 td_raw_frames_names (const TdRawFrames *frames)
 {

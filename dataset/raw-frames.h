@@ -24,6 +24,9 @@ TdRawFrames *td_raw_frames_new (const char *const *paths, const TdRawLayout *lay
                                 GError **error);
 void td_raw_frames_free (TdRawFrames *frames);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdRawFrames, td_raw_frames_free)
+/* Two of the files that do not hold as many frames, the usual one first, and how many each holds.
+   FALSE: all hold the same. */
+gboolean td_raw_frames_uneven (const TdRawFrames *frames, const char *paths[2], guint holds[2]);
 guint td_raw_frames_count (const TdRawFrames *frames);
 /* The names of files that hold a frame each, NULL-terminated; NULL: one holds more, or is alone.
    (transfer full) */

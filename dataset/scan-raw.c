@@ -74,6 +74,22 @@ scan_raw_open_all (const char *path, const TdScanOptions *options, const TdRawLa
   return FALSE;
 }
 
+/* A file that was cut short where a frame ends, or that is none of the scan's, has a length that
+   fits, too. */
+static void
+scan_raw_note_uneven (TdScan *scan, TdRawFrames *const frames[3])
+{
+  const char *paths[2];
+  guint holds[2];
+
+  for (guint kind = 0; kind < 3; kind++)
+    if (frames[kind] && td_raw_frames_uneven (frames[kind], paths, holds))
+      td_scan_note (scan,
+                    "“%s” holds %u [frame|frames], and “%s” %u: all were taken, file by file; if "
+                    "one is cut short, or is no part of this scan, copy it anew or take it away.",
+                    paths[0], holds[0], paths[1], holds[1]);
+}
+
 static TdScan *
 raw_open (const char *path, const TdScanOptions *options, GCancellable *cancellable, GError **error)
 {
@@ -85,7 +101,9 @@ raw_open (const char *path, const TdScanOptions *options, GCancellable *cancella
     return NULL;
   g_auto (GStrv) names
       = options->sinograms ? NULL : td_raw_frames_names (frames[TD_FRAME_PROJECTION]);
+  TdRawFrames *const kept[] = { frames[0], frames[1], frames[2] }; /* the scan's from here on */
   g_autoptr (TdScan) scan = td_raw_scan_new (path, &layout, frames, options->sinograms);
+  scan_raw_note_uneven (scan, kept);
   scan->facts.format = g_strdup (options->sinograms ? N_ ("raw sinograms") : N_ ("raw frames"));
   if (options->angles
       && !td_scan_take_angles (scan, options->angles, (const char *const *) names, error))

@@ -881,6 +881,45 @@ test_distances_of_others (void)
   }
 }
 
+/* Raw files of one scan hold as many frames each. Of one that does not it is told, whichever. */
+static void
+test_uneven_raw (void)
+{
+  static const struct {
+    const char *holds, *said; /* frames of each file; NULL: nothing */
+  } cases[] = {
+    { "1111", NULL },
+    { "2", NULL },
+    { "22", NULL },
+    { "1121", "a_0.raw” holds 1 frame, and “@/a_2.raw” 2: all" },
+    { "3331", "a_0.raw” holds 3 frames, and “@/a_3.raw” 1: all" },
+    { "4222", "a_1.raw” holds 2 frames, and “@/a_0.raw” 4: all" },
+    { "23", "a_0.raw” holds 2 frames, and “@/a_1.raw” 3: all" },
+  };
+  const TdScanOptions options
+      = { .raw_columns = 3, .raw_rows = 2, .raw_type = TD_SAMPLE_UINT8, .angles = "0:170" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    guint n = 0;
+
+    for (guint k = 0; cases[i].holds[k]; k++) {
+      g_autofree char *name = g_strdup_printf ("a_%u.raw", k);
+      g_autofree char *path = test_folder_file (folder, name);
+      const guint frames = (guint) (cases[i].holds[k] - '0');
+
+      g_assert_true (g_file_set_contents (path, "abcdefabcdefabcdefabcdef", 6 * frames, NULL));
+      n += frames;
+    }
+    g_autoptr (TdScan) scan = open_scan (folder->path, &options);
+    g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
+    g_autoptr (GString) said = g_string_new (cases[i].said ? cases[i].said : ": all were taken");
+    g_string_replace (said, "@", folder->path, 0);
+    g_assert_cmpuint (td_scan_facts (scan)->n_views, ==, n);
+    g_assert_cmpint (strstr (notes, said->str) != NULL, ==, cases[i].said != NULL);
+  }
+}
+
 /* A sample may be called as flats are: its images are said to be, and one of them opens all. */
 static void
 test_called_as_flats (void)
@@ -1583,6 +1622,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/several-folders", test_several_folders);
   g_test_add_func ("/scan/called-by-angles", test_called_by_angles);
   g_test_add_func ("/scan/distances", test_distances);
+  g_test_add_func ("/scan/uneven-raw", test_uneven_raw);
   g_test_add_func ("/scan/distances-of-others", test_distances_of_others);
   g_test_add_func ("/scan/tomcat", test_tomcat);
   g_test_add_func ("/scan/called-as-flats", test_called_as_flats);
