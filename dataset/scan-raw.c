@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "error.h"
@@ -74,6 +76,41 @@ scan_raw_open_all (const char *path, const TdScanOptions *options, const TdRawLa
   return FALSE;
 }
 
+#define LEAST_COLUMNS 16u /* from which neighbours say what is smooth */
+#define ROUGHER 4
+
+/* Of 16 bits whose bytes are taken the wrong way round the lower ones count most, which are noise.
+   A row in the middle of the scan shows it. Bytes of which one is always 0 are smooth either way.
+ */
+static void
+scan_raw_note_order (TdScan *scan, const TdRawLayout *layout)
+{
+  const TdScanFacts *facts = &scan->facts;
+  const guint n = facts->n_columns;
+  const TdFrameRange row = { TD_FRAME_PROJECTION, facts->n_views / 2, 1, facts->n_rows / 2, 1 };
+  double rough = 0, turned = 0;
+  guint16 upper = 0, lower = 0;
+
+  if (td_sample_size (layout->type) != 2 || n < LEAST_COLUMNS)
+    return;
+  g_autofree float *line = g_try_new (float, n);
+  if (!line || !td_scan_read (scan, &row, line, NULL, NULL))
+    return;
+  for (guint i = 0; i < n; i++) {
+    const guint16 own = (guint16) (int) line[i], before = (guint16) (int) line[MAX (i, 1) - 1];
+    upper |= own >> 8;
+    lower |= own & 0xff;
+    rough += fabs (line[i] - line[MAX (i, 1) - 1]);
+    turned += abs (GUINT16_SWAP_LE_BE (own) - GUINT16_SWAP_LE_BE (before));
+  }
+  if (upper && lower && rough > ROUGHER * turned)
+    td_scan_note (scan,
+                  "The samples look like noise, and are smooth with their bytes the other way "
+                  "round: if the images show nothing else, state {raw:%ux%u:%s%s}.",
+                  layout->n_columns, layout->n_rows, td_sample_name (layout->type),
+                  layout->big_endian ? "" : "be");
+}
+
 /* A file that was cut short where a frame ends, or that is none of the scan's, has a length that
    fits, too. */
 static void
@@ -108,7 +145,10 @@ raw_open (const char *path, const TdScanOptions *options, GCancellable *cancella
   if (options->angles
       && !td_scan_take_angles (scan, options->angles, (const char *const *) names, error))
     return NULL;
-  return td_scan_validate (scan, error) ? g_steal_pointer (&scan) : NULL;
+  if (!td_scan_validate (scan, error))
+    return NULL;
+  scan_raw_note_order (scan, &layout);
+  return g_steal_pointer (&scan);
 }
 
 const TdScanReader td_scan_reader_raw = { raw_probe, raw_open, TRUE };

@@ -12,6 +12,9 @@
  * largest and smallest column, smoothed. `nil` is the share of samples at or below 0 in the lower
  * side. In this order:
  *
+ * 0. floor below -4 times what peak is above 0, and high in the upper half between them:
+ *    logarithms without their minus, which are refused. Air is highest there. An offset alone has
+ *    less than a tenth of itself between floor and peak.
  * 1. peak ≤ 0, or high ≤ peak / 2: attenuations. Both sides see air, where logarithms are near 0 in
  *    any unit, and transmissions are highest.
  * 2. nil ≥ 1/10 and low ≤ peak / 4: attenuations. One side sees air (half acquisition, an object
@@ -184,6 +187,14 @@ profile_read (TdScan *scan, Profile *profile, GCancellable *cancellable, GError 
   return TRUE;
 }
 
+/* Rule 0. */
+static gboolean
+profile_is_turned (const Profile *p)
+{
+  return p->floor < -4 * fmax (p->peak, 0) && p->peak - p->floor > 0.1 * -p->floor
+         && p->high - p->floor > 0.5 * (p->peak - p->floor);
+}
+
 /* By the rules above; @why: the one that was met. TD_SCAN_VALUES_FOUND: none was. */
 static TdScanValues
 profile_decide (const Profile *p, const char **why)
@@ -218,6 +229,13 @@ values_look (TdScan *scan, const Profile *profile, GError **error)
   if (td_sample_kind (facts->sample_type) != TD_SAMPLE_FLOAT
       && !(values == TD_SCAN_VALUES_ATTENUATIONS && profile->nil >= 0.1 && profile->low < 0))
     return TRUE;
+  if (profile_is_turned (profile))
+    return td_set_error (
+        error, TD_ERROR_UNSUPPORTED,
+        "“%s” has no flats, and its values (%.4g and %.4g at the detector's sides, down to %.4g) "
+        "look like logarithms without their minus: multiply them by −1, or state what they are "
+        "({values=intensities} or {values=attenuations})",
+        facts->path, profile->low, profile->high, profile->floor);
   if (values == TD_SCAN_VALUES_FOUND)
     return td_set_error (
         error, TD_ERROR_UNSUPPORTED,
@@ -255,6 +273,28 @@ values_check_white (TdScan *scan, const Profile *profile)
   facts->n_flats = 0;
 }
 
+/* The bits of floats from 3e-5 to 2e7, as integers. */
+#define LEAST_FLOAT_BITS 0x38000000
+#define MOST_FLOAT_BITS 0x4b800000
+
+/* Some programs store floats and do not say so. No camera counts from 1e9 on. What cannot be read
+   is told when it is wanted. TRUE: the profile was read. */
+static gboolean
+values_note_floats (TdScan *scan, Profile *profile, GCancellable *cancellable)
+{
+  const TdSampleType type = scan->facts.sample_type;
+
+  if ((type != TD_SAMPLE_UINT32 && type != TD_SAMPLE_INT32) || scan->facts.n_columns < LEAST_COLUMNS
+      || !profile_read (scan, profile, cancellable, NULL))
+    return FALSE;
+  if (profile->floor >= LEAST_FLOAT_BITS && profile->peak <= MOST_FLOAT_BITS)
+    td_scan_note (scan,
+                  "The samples are whole numbers from %.4g to %.4g, as floats give that are read "
+                  "as integers: if they are such, state it ({raw}), or save them as floats.",
+                  profile->floor, profile->peak);
+  return TRUE;
+}
+
 gboolean
 td_scan_take_values (TdScan *scan, TdScanValues stated, GCancellable *cancellable, GError **error)
 {
@@ -263,6 +303,7 @@ td_scan_take_values (TdScan *scan, TdScanValues stated, GCancellable *cancellabl
 
   if (facts->filtered)
     return TRUE;
+  const gboolean is_read = values_note_floats (scan, &profile, cancellable);
   if (stated != TD_SCAN_VALUES_FOUND)
     facts->transmission_logged = stated == TD_SCAN_VALUES_ATTENUATIONS;
   const gboolean measured = facts->n_flats > 0 && !(facts->white_level > 0);
@@ -278,7 +319,7 @@ td_scan_take_values (TdScan *scan, TdScanValues stated, GCancellable *cancellabl
                     facts->n_columns);
     return TRUE;
   }
-  if (!profile_read (scan, &profile, cancellable, error))
+  if (!is_read && !profile_read (scan, &profile, cancellable, error))
     return FALSE;
   if (facts->white_level > 0)
     values_check_white (scan, &profile);

@@ -27,6 +27,16 @@ pin_scan_marked (const guint8 *marks, gsize n)
   return marked;
 }
 
+/* td_test_pin() of what is noted. */
+static inline void
+td_test_pin_notes (TdMessage *const *notes)
+{
+  for (guint i = 0; notes && notes[i]; i++) {
+    g_autofree char *note = td_message_text (notes[i], NULL);
+    td_test_pin ("note: %s", note);
+  }
+}
+
 /* td_test_pin() of all that a scan states, and of its frames' samples. */
 static inline void
 td_test_pin_scan (TdScan *scan)
@@ -47,10 +57,7 @@ td_test_pin_scan (TdScan *scan)
   td_test_pin ("%.5g keV, %.5g mm, centre %.4f, %u rows together, %" G_GUINT64_FORMAT " bytes",
                f->energy_kev, f->propagation_mm, f->centre_px, f->rows_together, f->unpack_bytes);
   td_test_pin ("%s", geometry);
-  for (guint i = 0; f->notes && f->notes[i]; i++) {
-    g_autofree char *note = td_message_text (f->notes[i], NULL);
-    td_test_pin ("note: %s", note);
-  }
+  td_test_pin_notes (f->notes);
   for (guint kind = 0; kind < G_N_ELEMENTS (counts); kind++) {
     const gsize n = (gsize) counts[kind] * f->n_rows * f->n_columns;
     if (n == 0 || n > PIN_SCAN_SAMPLES || pin_scan_marked (f->absent, f->n_views))

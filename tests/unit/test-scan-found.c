@@ -636,6 +636,41 @@ test_raw_sinograms (void)
   test_assert_sentence (error, "row_1.raw");
 }
 
+/* Bytes that are taken the wrong way round are told, whichever that is. */
+static void
+test_raw_order (void)
+{
+  enum { WIDE = 40, N = 6 };
+  static const struct {
+    gboolean big; /* as they are */
+    guint shift;  /* of what a camera of 8 bits counts */
+    gboolean told;
+  } cases[] = { { FALSE, 4, TRUE }, { TRUE, 4, TRUE }, { FALSE, 8, FALSE }, { TRUE, 0, FALSE } };
+
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (cases); i++) {
+    const gboolean big = cases[i / 2].big, wrong = i % 2;
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "frames.raw");
+    g_autofree char *size = g_strdup_printf ("40x2:uint16%s", big != wrong ? "be" : "");
+    guint16 frames[N][2][WIDE];
+    TdScanOptions options = { .angles = "0:150" };
+    const char *right = big ? "--raw 40x2:uint16be" : "--raw 40x2:uint16.";
+
+    for (guint k = 0; k < N * 2 * WIDE; k++) {
+      const guint16 count = (guint16) ((100 + k % WIDE + (cases[i / 2].shift == 4 ? k % 3 : 0))
+                                       << cases[i / 2].shift);
+      (&frames[0][0][0])[k] = big ? GUINT16_TO_BE (count) : GUINT16_TO_LE (count);
+    }
+    g_assert_true (g_file_set_contents (path, (const char *) frames, sizeof frames, NULL));
+    g_assert_true (td_scan_options_set_raw (&options, size, NULL));
+    g_autoptr (TdScan) scan = open_scan (path, &options);
+    g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
+    g_test_message ("case %u: %s", i, notes);
+    g_assert_cmpint (strstr (notes, right) != NULL, ==, wrong && cases[i / 2].told);
+    g_assert_cmpint (strstr (notes, "look like noise") != NULL, ==, wrong && cases[i / 2].told);
+  }
+}
+
 /* Angles spread over files of which some are missing are told, of headerless files as of others. */
 static void
 test_gaps (gconstpointer data)
@@ -1631,6 +1666,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/alone", test_alone);
   g_test_add_func ("/scan/others-companions", test_others_companions);
   g_test_add_func ("/scan/raw-sinograms", test_raw_sinograms);
+  g_test_add_func ("/scan/raw-order", test_raw_order);
   g_test_add_func ("/scan/late-stack", test_late_stack);
   g_test_add_func ("/scan/mixed-folder", test_mixed_folder);
   g_test_add_func ("/scan/flats-above", test_flats_above);

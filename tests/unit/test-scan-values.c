@@ -8,6 +8,7 @@
 #include "dataset/scan-private.h"
 #include "dataset/sort.h"
 #include "test-folder.h"
+#include "tests/common/pin-scan.h"
 
 #define COLUMNS 64u
 #define ROWS 7u
@@ -39,6 +40,17 @@ static const Case cases[] = {
     ATTENUATIONS },
   { "attenuations-inside", 31, 60, 3, 1.8, FALSE, 0, 1, 0.01, 0, TD_SAMPLE_FLOAT32, REFUSED },
   { "attenuations-int16", 31, 20, 3, 1.8, FALSE, -2, 1000, 5, 0, TD_SAMPLE_INT16, ATTENUATIONS },
+  { "attenuations-turned", 31, 20, 3, 2.2, FALSE, 0, -1, 0.01, 0, TD_SAMPLE_FLOAT32, REFUSED },
+  { "attenuations-turned-by-1000", 31, 20, 3, 1.8, FALSE, 0, -1000, 5, 0, TD_SAMPLE_FLOAT64,
+    REFUSED },
+  { "attenuations-turned-clean", 31, 20, 3, 1.8, FALSE, 0, -2e-6, 0, 2, TD_SAMPLE_FLOAT32,
+    REFUSED },
+  { "attenuations-turned-half", 60, 40, 3, 1.8, FALSE, 0, -1, 0.01, 0, TD_SAMPLE_FLOAT32, REFUSED },
+  { "attenuations-turned-inside", 31, 34, 0, 2.2, FALSE, 0, -1, 0.01, 0, TD_SAMPLE_FLOAT32,
+    REFUSED },
+  { "attenuations-below", 31, 20, 3, 1.8, FALSE, -2, 1, 0.01, 0, TD_SAMPLE_FLOAT32, ATTENUATIONS },
+  { "attenuations-of-dim-air", 31, 20, 3, 0, FALSE, -0.1, 1, 0.01, 0, TD_SAMPLE_FLOAT32,
+    ATTENUATIONS },
   { "attenuations-uint16", 31, 20, 3, 1.8, FALSE, 289, 1000, 5, 0, TD_SAMPLE_UINT16, INTENSITIES },
   { "transmissions", 31, 20, 3, 2.2, TRUE, 0, 1, 0.01, 0, TD_SAMPLE_FLOAT32, INTENSITIES },
   { "transmissions-thin", 31, 20, 3, 0.01, TRUE, 0, 1, 0.01, 0, TD_SAMPLE_FLOAT32, INTENSITIES },
@@ -104,12 +116,55 @@ test_values_told (gconstpointer data)
     g_assert_no_error (error);
     g_assert_cmpint (facts->transmission_logged, ==, c->expected == ATTENUATIONS);
     g_assert_cmpint (facts->brightest > 2, ==, g_str_equal (c->name, "counts"));
+    td_test_pin ("brightest %.4f", facts->brightest);
+    td_test_pin_notes (facts->notes);
     if (c->type != TD_SAMPLE_UINT16) {
       g_autofree char *note = td_message_text (facts->notes[0], NULL);
 
       g_assert_nonnull (strstr (note, c->expected == ATTENUATIONS ? "attenuations" : ": "));
       g_assert_nonnull (strstr (note, "--values"));
     }
+  }
+}
+
+/* Floats that a file calls integers are told; counts are not, however many. */
+static void
+test_float_bits (void)
+{
+  static const struct {
+    double least, most; /* of the floats, or the counts */
+    gboolean bits, told;
+    TdSampleType type;
+  } kinds[] = {
+    { 500, 20000, TRUE, TRUE, TD_SAMPLE_UINT32 },   { 0.01, 1, TRUE, TRUE, TD_SAMPLE_INT32 },
+    { 500, 20000, FALSE, FALSE, TD_SAMPLE_UINT32 }, { 1e8, 4e9, FALSE, FALSE, TD_SAMPLE_UINT32 },
+    { 1e3, 2e9, FALSE, FALSE, TD_SAMPLE_INT32 },    { 1e9, 1.1e9, FALSE, FALSE, TD_SAMPLE_FLOAT32 },
+  };
+  g_autofree float *values = g_new (float, VIEWS *ROWS *COLUMNS);
+
+  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++) {
+    const Case c = { "bits",
+                     31,
+                     20,
+                     3,
+                     log (kinds[i].most / kinds[i].least),
+                     TRUE,
+                     0,
+                     kinds[i].most,
+                     0,
+                     0,
+                     kinds[i].type,
+                     INTENSITIES };
+    g_autoptr (TdScan) scan = make_scan (&c, FALSE, values);
+    for (guint k = 0; k < VIEWS * ROWS * COLUMNS && kinds[i].bits; k++) {
+      gint32 whole;
+      memcpy (&whole, &values[k], sizeof whole);
+      values[k] = (float) whole;
+    }
+    g_assert_true (td_scan_take_values (scan, TD_SCAN_VALUES_INTENSITIES, NULL, NULL));
+    g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
+    td_test_pin ("%g to %g: %s", kinds[i].least, kinds[i].most, notes);
+    g_assert_cmpint (strstr (notes, "read as integers") != NULL, ==, kinds[i].told);
   }
 }
 
@@ -136,7 +191,7 @@ test_scaled_since (void)
 
       while (!g_str_equal (c->name, stated[i].name))
         c++;
-      g_test_message ("%s against %g", c->name, stated[i].level);
+      td_test_pin ("%s against %g", c->name, stated[i].level);
       g_autoptr (TdScan) scan = make_scan (c, FALSE, values);
       const TdScanFacts *facts = td_scan_facts (scan);
       g_assert_true (td_scan_take_white (scan, stated[i].level, "part.xtekct", &error));
@@ -147,6 +202,7 @@ test_scaled_since (void)
                        v == TD_SCAN_VALUES_FOUND && stated[i].logged);
       g_autofree char *notes = td_messages_join (facts->notes, "\n", NULL);
       g_assert_cmpint (strstr (notes, "scaled since") != NULL, ==, !stated[i].kept);
+      td_test_pin_notes (facts->notes);
     }
 }
 
@@ -169,6 +225,7 @@ test_few_columns (void)
     g_autofree char *notes = td_messages_join (scan->facts.notes, "\n", NULL);
     g_assert_cmpint (strstr (notes, "columns are too few") != NULL, ==,
                      few && !stated && !before && !whole);
+    td_test_pin_notes (scan->facts.notes);
   }
 }
 
@@ -209,6 +266,107 @@ test_ranks (void)
   }
 }
 
+/* The rules of scan-values.c once more, of sides that are even. */
+typedef enum { AIR_AT_BOTH, AIR_AT_ONE, NEAR_ONE, BRIGHT_SIDES, TURNED, UNKNOWN } Rule;
+
+static Rule
+rule_of (double left, double right, double middle)
+{
+  const double low = MIN (left, right), high = MAX (left, right);
+  const double peak = MAX (high, middle), least = MIN (low, middle);
+  const double above = peak > 0 ? peak : 0, spread = peak - least;
+
+  if (least < -4 * above && spread > -least / 10 && high > least + spread / 2)
+    return TURNED;
+  if (peak <= 0 || 2 * high <= peak)
+    return AIR_AT_BOTH;
+  if (low <= 0 && 4 * low <= peak) /* all of its samples are */
+    return AIR_AT_ONE;
+  if (peak <= 1.25 && high >= 0.8 && high >= 0.95 * peak)
+    return NEAR_ONE;
+  return low >= 0.7 * peak && least <= 0.75 * low ? BRIGHT_SIDES : UNKNOWN;
+}
+
+/* Many profiles, on either side of each rule's limits. */
+static void
+test_rules (void)
+{
+  static const double levels[]
+      = { -9,   -3.9,  -0.45, -0.12, 0,    0.1,  0.24, 0.26, 0.39, 0.45, 0.55, 0.62,
+          0.69, 0.735, 0.77,  0.79,  0.82, 0.94, 0.96, 1.02, 1.24, 1.26, 1.9,  2.1 };
+  enum { N = G_N_ELEMENTS (levels), WIDTH = 32 };
+  double angle = 0;
+  TdScanFacts facts = { .path = (char *) "rules",
+                        .n_columns = WIDTH,
+                        .n_rows = 1,
+                        .n_views = 1,
+                        .sample_type = TD_SAMPLE_FLOAT32,
+                        .angles_rad = &angle,
+                        .centre_px = NAN };
+  guint met[UNKNOWN + 1] = { 0 };
+
+  td_geometry_init_parallel (&facts.geometry);
+  for (guint i = 0; i < N * N * N; i++) {
+    const double left = levels[i % N], right = levels[i / N % N], middle = levels[i / N / N];
+    const Rule rule = rule_of (left, right, middle);
+    float values[WIDTH];
+    g_autoptr (GError) error = NULL;
+
+    for (guint x = 0; x < WIDTH; x++)
+      values[x] = (float) (x < 2 ? left : x < WIDTH - 2 ? middle : right);
+    g_autoptr (TdScan) scan = td_scan_new_from_memory (&facts, values, NULL, NULL, NULL, NULL);
+    const gboolean taken = td_scan_take_values (scan, TD_SCAN_VALUES_FOUND, NULL, &error);
+    met[rule]++;
+    if (taken != (rule < TURNED))
+      g_test_message ("%g, %g, %g: rule %u", left, right, middle, (guint) rule);
+    g_assert_cmpint (taken, ==, rule < TURNED);
+    if (!taken) {
+      g_assert_cmpint (strstr (error->message, "without their minus") != NULL, ==, rule == TURNED);
+      continue;
+    }
+    static const char *const whys[]
+        = { "both sides of", "one side of", "is near 1", "than its middle" };
+    g_autofree char *note = td_message_text (td_scan_facts (scan)->notes[0], NULL);
+    g_assert_nonnull (strstr (note, whys[rule]));
+    g_assert_cmpint (td_scan_facts (scan)->transmission_logged, ==, rule <= AIR_AT_ONE);
+    if (rule > AIR_AT_ONE)
+      g_assert_cmpint (strstr (note, "counts") != NULL, ==, MAX (MAX (left, right), middle) > 2);
+  }
+  for (guint rule = 0; rule <= UNKNOWN; rule++)
+    g_assert_cmpuint (met[rule], >, 50);
+}
+
+/* A side of which a tenth of the samples is at or below 0 sees air, and one of which less is does
+   not. */
+static void
+test_nils (void)
+{
+  enum { WIDTH = 32, LINES = 10 };
+  double angle = 0;
+  TdScanFacts facts = { .path = (char *) "nils",
+                        .n_columns = WIDTH,
+                        .n_rows = LINES,
+                        .n_views = 1,
+                        .sample_type = TD_SAMPLE_FLOAT32,
+                        .angles_rad = &angle,
+                        .centre_px = NAN };
+
+  td_geometry_init_parallel (&facts.geometry);
+  for (guint i = 0; i < 12; i++) {
+    const guint n = i % 3 + 1, right = i / 3 % 2; /* n of the side's 20 samples */
+    const gboolean nought = i / 6;
+    float values[LINES * WIDTH];
+
+    for (guint k = 0; k < LINES * WIDTH; k++) {
+      const guint x = k % WIDTH, own = right ? WIDTH - 1 - x : x, row = k / WIDTH;
+      values[k] = own < 2 ? (own == 0 && row < n ? (nought ? 0 : -0.01f) : 0.2f) : 1;
+    }
+    g_autoptr (TdScan) scan = td_scan_new_from_memory (&facts, values, NULL, NULL, NULL, NULL);
+    g_assert_true (td_scan_take_values (scan, TD_SCAN_VALUES_FOUND, NULL, NULL));
+    g_assert_cmpint (td_scan_facts (scan)->transmission_logged, ==, n >= 2);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -219,7 +377,10 @@ main (int argc, char **argv)
     g_test_add_data_func (name, &cases[i], test_values_told);
   }
   g_test_add_func ("/scan-values/scaled-since", test_scaled_since);
+  g_test_add_func ("/scan-values/float-bits", test_float_bits);
   g_test_add_func ("/scan-values/few-columns", test_few_columns);
   g_test_add_func ("/scan-values/ranks", test_ranks);
+  g_test_add_func ("/scan-values/rules", test_rules);
+  g_test_add_func ("/scan-values/nils", test_nils);
   return g_test_run ();
 }
