@@ -77,13 +77,17 @@ ray_voxel (const TdRays p, int x, int y, int z)
   return (size_t) p.base + (size_t) y * p.stride_y + (size_t) x * p.stride_x + z;
 }
 
-/* Planes where from + plane step lies in -1 … n. */
+/* Planes where from + plane step lies in -1 … n. A ray along an edge of these, where all weights
+   are zero, passes none. */
 TD_FN void
 rays_clip (float from, float step, int n, float *low, float *high)
 {
-  const float slope = td_abs (step) < 1e-9f ? 1e-9f : step;
+  const int along = td_abs (step) < 1e-9f;
+  const float slope = along ? 1e-9f : step;
   const float a = (-1.0f - from) / slope, b = ((float) n - from) / slope;
 
+  if (along & ((from <= -1.0f) | (from >= (float) n)))
+    *high = -1.0f;
   *low = ray_max (*low, ray_min (a, b));
   *high = ray_min (*high, ray_max (a, b));
 }

@@ -7,6 +7,7 @@
 #include "compute/iterative/ray-store.h"
 #include "compute/iterative/rays-private.h"
 #include "compute/iterative/rays.h"
+#include "compute/portion.h"
 #include "dataset/phantom.h"
 #include "tests/common/devices.h"
 #include "tests/common/truth.h"
@@ -270,6 +271,10 @@ test_reference (gconstpointer id)
     return;
   for (guint i = 0; i < G_N_ELEMENTS (setups); i++)
     check_setup (id, &setups[i]);
+  /* There is room to weigh the lines of so many views at once: 3, 3 and 1 of them. */
+  td_portion_shift = 12;
+  check_setup (id, &setups[0]);
+  td_portion_shift = 0;
 }
 
 /* A subset is a range of places, in whatever order the views were put. */
@@ -341,19 +346,131 @@ largest_eigenvalue (Fixture *f, guint first, guint n)
   return norm;
 }
 
-/* Rays that pass exactly one voxel beside the volume have no length in it, as the host has it. What
-   was measured along them is no residual. */
+/* Rows of sinograms come to their places, whichever were read and whichever are there. */
+static void
+test_take (gconstpointer id)
+{
+  static const struct {
+    guint from, first, count, origin;
+  } takes[]
+      = { { 0, 0, 29, 0 }, { 3, 3, 4, 0 }, { 3, 5, 2, 1 }, { 10, 12, 6, 10 }, { 0, 28, 1, 0 } };
+  const guint order[VIEWS] = { 4, 2, 6, 0, 5, 1, 3 };
+  Fixture f;
+
+  if (skip_gpu (id))
+    return;
+  fixture_init (&f, id, &setups[0], order);
+  const guint nu = f.task.n_columns, nv = f.task.n_rows;
+  g_autofree float *rows = g_new (float, f.n_pixels), *before = g_new (float, f.n_pixels);
+  td_test_random (rows, f.n_pixels, 61);
+  td_test_random (before, f.n_pixels, 62);
+  for (guint i = 0; i < G_N_ELEMENTS (takes); i++) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdBuffer) lines = lines_buffer (&f, before);
+    g_autoptr (TdBuffer) given
+        = td_test_buffer (f.device, td_rays_queue (f.rays), rows, f.n_pixels * sizeof *rows);
+    const TdRowRange which = { takes[i].first, takes[i].count };
+
+    g_assert_true (
+        td_rays_take (f.rays, given, takes[i].from, which, takes[i].origin, lines, &error));
+    g_autofree float *taken = lines_read (&f, lines); /* [place][row][column] */
+    for (guint place = 0; place < VIEWS; place++)
+      for (guint row = 0; row < nv; row++)
+        for (guint column = 0; column < nu; column++) {
+          const guint at = row + takes[i].origin;
+          const gsize to = ((gsize) place * nv + row) * nu + column;
+          const gboolean new_row = at >= which.first && at < which.first + which.count;
+          const gsize from = ((gsize) (at - takes[i].from) * VIEWS + order[place]) * nu + column;
+          g_assert_cmpfloat (taken[to], ==, new_row ? rows[from] : before[to]);
+        }
+  }
+  fixture_clear (&f);
+}
+
+/* The field's component at a voxel, 0 outside. */
+static double
+field_at (const Fixture *f, const float *field, int x, int y, int z)
+{
+  const int nx = (int) f->task.nx, ny = (int) f->task.ny, nz = (int) f->task.nz;
+
+  if (x < 0 || y < 0 || z < 0 || x >= nx || y >= ny || z >= nz)
+    return 0;
+  return field[((gsize) z * ny + y) * nx + x];
+}
+
+/* A step of total variation, there and back, voxel by voxel. */
+static void
+test_variation (gconstpointer id)
+{
+  const TdRayVariation variation = { 0.3, TRUE };
+  g_autoptr (GError) error = NULL;
+  Fixture f;
+
+  fixture_init (&f, id, &setups[0], NULL);
+  const int nx = (int) f.task.nx, ny = (int) f.task.ny, nz = (int) f.task.nz;
+  g_autofree float *x = g_new (float, f.n_voxels), *along = g_new (float, 3 * f.n_voxels);
+  TdBuffer *field[3], *volume, *out;
+  float *climbed[3];
+  double moves = 0, climbs = 0;
+
+  td_test_random (x, f.n_voxels, 51);
+  td_test_random (along, 3 * f.n_voxels, 52);
+  volume = volume_buffer (&f, x);
+  out = volume_buffer (&f, x);
+  for (guint axis = 0; axis < 3; axis++)
+    field[axis] = volume_buffer (&f, along + axis * f.n_voxels);
+  g_assert_true (td_rays_move (f.rays, volume, field, out, variation, &error));
+  g_autofree float *moved = volume_read (&f, out);
+  g_assert_true (td_rays_climb (f.rays, volume, field, variation, &error));
+  g_assert_no_error (error);
+  for (guint axis = 0; axis < 3; axis++)
+    climbed[axis] = volume_read (&f, field[axis]);
+  for (int i = 0; i < (int) f.n_voxels; i++) {
+    const int at[3] = { i % nx, i / nx % ny, i / (nx * ny) };
+    double divergence = 0, to[3], length = 0;
+    for (guint axis = 0; axis < 3; axis++) {
+      const float *one = along + axis * f.n_voxels;
+      const int dx = axis == 0, dy = axis == 1, dz = axis == 2;
+      const gboolean last = at[axis] == (int[]) { nx, ny, nz }[axis] - 1;
+      divergence += one[i] - field_at (&f, one, at[0] - dx, at[1] - dy, at[2] - dz);
+      to[axis]
+          = one[i]
+            + (last ? 0 : x[i + dx + dy * nx + dz * nx * ny] - x[i]) / (12 * variation.strength);
+      length += to[axis] * to[axis];
+    }
+    moves = fmax (moves, fabs (moved[i] - fmax (0, x[i] + variation.strength * divergence)));
+    for (guint axis = 0; axis < 3; axis++)
+      climbs = fmax (climbs, fabs (climbed[axis][i] - to[axis] / fmax (1, sqrt (length))));
+  }
+  g_assert_cmpfloat (moves, <, 1e-5);
+  g_assert_cmpfloat (climbs, <, 1e-5);
+  for (guint axis = 0; axis < 3; axis++) {
+    g_free (climbed[axis]);
+    td_buffer_free (field[axis]);
+  }
+  td_buffer_free (volume);
+  td_buffer_free (out);
+  fixture_clear (&f);
+}
+
+/* Rays that pass exactly one voxel beside the volume have no length in it. What was measured along
+   them is no residual. */
 static void
 test_beside (gconstpointer id)
 {
   enum { COLUMNS = 13, N = 9, ROWS = 3 };
   const double angles[VIEWS] = { 0 };
   g_autoptr (GError) error = NULL;
-  Fixture f = { .device = td_test_open (id) };
+  Fixture f = { 0 };
 
+  if (skip_gpu (id))
+    return;
+  f.device = td_test_open (id);
   td_ray_task_parallel (
       &f.task, &(TdRayParallel) { angles, VIEWS, COLUMNS, ROWS, (COLUMNS - 1) / 2.0, 0, N, 0.5 });
   f.cpu_shaped = f.device->info.cpu_shaped;
+  if (as_gpu)
+    f.device->info.cpu_shaped = FALSE;
   f.rays = td_rays_new (f.device, &f.task, NULL, NULL, &error);
   g_assert_no_error (error);
   f.n_voxels = N * N * ROWS;
@@ -639,7 +756,13 @@ test_upright (void)
                                                       .tilt = leans_px[i] / 25,
                                                       .nx = 40,
                                                       .voxel_mm = voxels_mm[k] });
-      g_assert_cmpint (td_rays_upright (&task), ==, fabs (leans_px[i]) < 1e-3);
+      const gboolean fine = fabs (leans_px[i]) < 1e-3;
+      g_assert_cmpint (td_rays_upright (&task), ==, fine);
+      for (guint view = 0; view < G_N_ELEMENTS (angles); view++) /* one alone */
+        for (guint other = 0; other < G_N_ELEMENTS (angles); other++) {
+          task.matrices[12 * other + 2] = other == view ? -leans_px[i] / 25 / voxels_mm[k] : 0;
+          g_assert_true (other + 1 < G_N_ELEMENTS (angles) || td_rays_upright (&task) == fine);
+        }
       td_cone_task_clear (&task);
     }
 }
@@ -721,25 +844,143 @@ test_most_columns (void)
   g_assert_cmpuint (close, >=, upright * 7 / 10);
 }
 
+/* ── Faults ── */
+
+static struct {
+  const TdDeviceOps *sound;
+  gint left;     /* launches that go well; below 0: one has failed */
+  guint64 items; /* of those */
+} faulty;
+
+static gboolean
+faulty_launch (TdQueue *queue, TdKernel *kernel, const guint groups[3], const guint local[3],
+               const TdArg *args, guint n_args, GError **error)
+{
+  if (faulty.left-- <= 0) {
+    faulty.left = -1;
+    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_LOST, "lost");
+    return FALSE;
+  }
+  faulty.items += (guint64) groups[0] * local[0] * groups[1] * local[1] * groups[2] * local[2];
+  return faulty.sound->launch (queue, kernel, groups, local, args, n_args, error);
+}
+
+static guint64
+shared_out (guint n, guint lanes)
+{
+  return (n + lanes - 1) / lanes;
+}
+
+/* Whatever launch of an operation fails, the operation does. A CPU's launches have as many items as
+   have something to do. */
+static void
+test_launches (gconstpointer id)
+{
+  enum {
+    PROJECT,
+    COMPARE,
+    DIFFER,
+    BACK,
+    CORRECT,
+    KEPT,
+    ADD,
+    ADD_BOTH,
+    APPLY,
+    COMBINE,
+    SUMS,
+    N_OPS
+  };
+  const TdRayViews views = { 1, 3 };
+  guint failed = 0;
+  Fixture f;
+
+  if (skip_gpu (id))
+    return;
+  fixture_init (&f, id, &setups[5], NULL);
+  g_autofree float *x = g_new (float, f.n_voxels), *y = g_new (float, f.n_pixels);
+  td_test_random (x, f.n_voxels, 51);
+  td_test_random (y, f.n_pixels, 52);
+  g_autoptr (TdBuffer) a = volume_buffer (&f, x), b = volume_buffer (&f, x);
+  g_autoptr (TdBuffer) c = volume_buffer (&f, x), lines = lines_buffer (&f, y);
+  g_autoptr (TdBuffer) off = lines_buffer (&f, y), squares = lines_buffer (&f, y);
+  const TdRayMeasured measured = { lines, 0 };
+  const TdRayMissing missing = { off, squares };
+  const guint64 pixels = (guint64) f.task.n_columns * views.n;
+  const guint64 columns = (guint64) f.task.nx * f.task.ny;
+  const guint64 lines_of = shared_out (f.task.n_rows, f.rays->lanes) * pixels;
+  const guint64 pieces = shared_out (f.task.nz, TD_RAY_BACK_LANES) * columns;
+  const guint64 items[N_OPS]
+      = { [PROJECT] = lines_of, [COMPARE] = lines_of, [DIFFER] = f.task.n_rows * pixels,
+          [BACK] = pieces,      [CORRECT] = pieces,   [KEPT] = pieces,
+          [ADD] = pieces,       [ADD_BOTH] = pieces };
+  faulty.sound = f.device->ops;
+  TdDeviceOps ops = *faulty.sound;
+  ops.launch = faulty_launch;
+  f.device->ops = &ops;
+  for (guint op = 0; op < N_OPS; op++)
+    for (gint launches = 0;; launches++) {
+      const TdRayStep step = { 0.5, FALSE, op == KEPT ? c : NULL };
+      g_autoptr (GError) error = NULL;
+      gboolean ok = FALSE;
+      TdRaySums sums;
+
+      g_assert_cmpint (launches, <, 1000);
+      faulty.left = launches;
+      faulty.items = 0;
+      switch (op) {
+      case PROJECT: ok = td_rays_project (f.rays, a, views, off, &error); break;
+      case COMPARE: ok = td_rays_compare (f.rays, a, &measured, views, &missing, &error); break;
+      case DIFFER: ok = td_rays_differ (f.rays, &measured, views, &missing, &error); break;
+      case BACK: ok = td_rays_back (f.rays, lines, views, b, &error); break;
+      case CORRECT:
+      case KEPT: ok = td_rays_correct (f.rays, off, views, step, b, &error); break;
+      case ADD: ok = td_rays_add (f.rays, lines, views, b, NULL, &error); break;
+      case ADD_BOTH: ok = td_rays_add (f.rays, lines, views, b, c, &error); break;
+      case APPLY: ok = td_rays_apply (f.rays, a, c, step, b, &error); break;
+      case COMBINE: ok = td_rays_combine (f.rays, b, (TdRayBlend) { 1, 0 }, a, 0, &error); break;
+      default: ok = td_rays_sums (f.rays, a, b, 0, &sums, &error); break;
+      }
+      g_test_message ("%u, %d launches: %d", op, launches, ok);
+      g_assert_cmpint (ok, ==, faulty.left >= 0);
+      g_assert_cmpint (ok, ==, error == NULL);
+      failed += !ok;
+      if (!ok)
+        continue;
+      if (items[op] && also_as_gpu (id) && !as_gpu)
+        g_assert_cmpuint (faulty.items, ==, items[op]);
+      break;
+    }
+  f.device->ops = faulty.sound;
+  g_assert_cmpuint (failed, >=, 4); /* the host's own loops launch nothing */
+  td_test_finish (td_rays_queue (f.rays));
+  g_clear_pointer (&a, td_buffer_free);
+  g_clear_pointer (&b, td_buffer_free);
+  g_clear_pointer (&c, td_buffer_free);
+  g_clear_pointer (&lines, td_buffer_free);
+  g_clear_pointer (&off, td_buffer_free);
+  g_clear_pointer (&squares, td_buffer_free);
+  fixture_clear (&f);
+}
+
 int
 main (int argc, char **argv)
 {
   const TdDeviceTest tests[] = {
-    { "reference", test_reference }, { "kept-weights", test_kept }, { "places", test_places },
-    { "norms", test_norms },         { "phantom", test_phantom },
+    { "reference", test_reference }, { "kept-weights", test_kept }, { "beside", test_beside },
+    { "launches", test_launches },   { "places", test_places },     { "norms", test_norms },
+    { "phantom", test_phantom },     { "take", test_take },         { "variation", test_variation },
   };
 
   g_test_init (&argc, &argv, NULL);
   as_gpu = argc > 1 && strcmp (argv[1], "gpu") == 0;
   if (as_gpu) {
-    td_test_each_device ("rays-gpu", tests, 2);
+    td_test_each_device ("rays-gpu", tests, 4);
     return g_test_run ();
   }
   g_test_add_func ("/rays/refused", test_refused);
   g_test_add_func ("/rays/store", test_store);
   g_test_add_func ("/rays/axes", test_axes);
   g_test_add_func ("/rays/parallel", test_parallel);
-  g_test_add_data_func ("/rays/beside", "host", test_beside);
   g_test_add_func ("/rays/upright", test_upright);
   g_test_add_func ("/rays/most-columns", test_most_columns);
   td_test_each_device ("rays", tests, G_N_ELEMENTS (tests));
