@@ -99,7 +99,7 @@ td_phantom_find (const char *name, GError **error)
 typedef struct {
   gboolean rectangle;
   double value, x, y, a, b, angle;
-  double cosine, sine; /* of the angle */
+  double cosine, sine; /* of the angle, for slices */
 } Section;
 
 static gboolean
@@ -120,8 +120,6 @@ section_at (const TdShape *shape, double z, Section *section)
     .a = shape->half[0] * shrink,
     .b = shape->half[1] * shrink,
     .angle = shape->angle_rad,
-    .cosine = cos (shape->angle_rad),
-    .sine = sin (shape->angle_rad),
   };
   return section->a > 0 && section->b > 0;
 }
@@ -133,13 +131,16 @@ typedef struct {
   double s0, outer, inner, peak;
 } Profile;
 
+/* @cosine, @sine: of @angle, which all sections share. */
 static Profile
-section_profile (const Section *section, double angle)
+section_profile (const Section *section, double angle, double cosine, double sine)
 {
-  double c = cos (angle - section->angle), s = sin (angle - section->angle);
+  const gboolean turned = section->angle != 0; /* few are, and rays are many */
+  double c = turned ? cos (angle - section->angle) : cosine;
+  double s = turned ? sin (angle - section->angle) : sine;
   Profile profile = {
     .rectangle = section->rectangle,
-    .s0 = section->x * cos (angle) + section->y * sin (angle),
+    .s0 = section->x * cosine + section->y * sine,
   };
 
   if (section->rectangle) {
@@ -171,6 +172,8 @@ void
 td_phantom_project_line (const TdPhantom *phantom, double unit_px, double z_px, guint n_columns,
                          double angle_rad, double centre_px, float *out)
 {
+  const double cosine = cos (angle_rad), sine = sin (angle_rad);
+
   for (guint u = 0; u < n_columns; u++)
     out[u] = 0;
 
@@ -178,7 +181,7 @@ td_phantom_project_line (const TdPhantom *phantom, double unit_px, double z_px, 
     Section section;
     if (!section_at (&phantom->shapes[i], z_px / unit_px, &section))
       continue;
-    Profile profile = section_profile (&section, angle_rad);
+    Profile profile = section_profile (&section, angle_rad, cosine, sine);
     double first = ceil (centre_px + (profile.s0 - profile.outer) * unit_px);
     double last = floor (centre_px + (profile.s0 + profile.outer) * unit_px);
     first = MAX (first, 0);
@@ -191,13 +194,14 @@ td_phantom_project_line (const TdPhantom *phantom, double unit_px, double z_px, 
 double
 td_phantom_parallel_ray (const TdPhantom *phantom, double angle_rad, double s, double z)
 {
+  const double cosine = cos (angle_rad), sine = sin (angle_rad);
   double sum = 0;
 
   for (guint i = 0; i < phantom->n_shapes; i++) {
     Section section;
     if (!section_at (&phantom->shapes[i], z, &section))
       continue;
-    Profile profile = section_profile (&section, angle_rad);
+    Profile profile = section_profile (&section, angle_rad, cosine, sine);
     sum += profile_at (&profile, s);
   }
   return sum;
@@ -276,22 +280,59 @@ td_phantom_ray (const TdPhantom *phantom, const double source[3], const double t
   return sum;
 }
 
+/* A place in the section's own half widths. */
+static void
+section_place (const Section *section, double x, double y, double *u, double *v)
+{
+  double dx = x - section->x, dy = y - section->y;
+
+  *u = (dx * section->cosine + dy * section->sine) / section->a;
+  *v = (dy * section->cosine - dx * section->sine) / section->b;
+}
+
 static gboolean
 section_contains (const Section *section, double x, double y)
 {
-  double dx = x - section->x, dy = y - section->y;
-  double u = (dx * section->cosine + dy * section->sine) / section->a;
-  double v = (dy * section->cosine - dx * section->sine) / section->b;
+  double u, v;
 
+  section_place (section, x, y, &u, &v);
   return section->rectangle ? fabs (u) <= 1 && fabs (v) <= 1 : u * u + v * v <= 1;
 }
 
-/* How much of a pixel @size wide around (x, y) the section covers, from n x n samples. */
+/* Whether the section, which has no dents, holds a whole pixel. */
+static gboolean
+section_holds (const Section *section, double x, double y, double size)
+{
+  const double half = size / 2;
+
+  return section_contains (section, x - half, y - half)
+         && section_contains (section, x + half, y - half)
+         && section_contains (section, x - half, y + half)
+         && section_contains (section, x + half, y + half);
+}
+
+/* Whether it lies beside a whole pixel, by more than the pixel's half diagonal. */
+static gboolean
+section_misses (const Section *section, double x, double y, double size)
+{
+  const double reach = 1 + size / G_SQRT2 / MIN (section->a, section->b);
+  double u, v;
+
+  section_place (section, x, y, &u, &v);
+  return section->rectangle ? fabs (u) > reach || fabs (v) > reach : u * u + v * v > reach * reach;
+}
+
+/* How much of a pixel @size wide around (x, y) the section covers, from n x n samples. Most pixels
+   need none of them. */
 static double
 section_coverage (const Section *section, double x, double y, double size, guint n)
 {
   guint inside = 0;
 
+  if (section_misses (section, x, y, size))
+    return 0;
+  if (section_holds (section, x, y, size))
+    return 1;
   for (guint j = 0; j < n; j++)
     for (guint i = 0; i < n; i++)
       inside += section_contains (section, x + ((i + 0.5) / n - 0.5) * size,
@@ -310,6 +351,8 @@ td_phantom_slice_at (const TdPhantom *phantom, guint nx, guint ny, double unit_p
     Section section;
     if (!section_at (&phantom->shapes[i], z, &section))
       continue;
+    section.cosine = cos (section.angle);
+    section.sine = sin (section.angle);
     double reach = hypot (section.a, section.b) + 1 / unit_px;
     for (guint j = 0; j < ny; j++) {
       double y = ((ny - 1) / 2.0 - j) / unit_px;

@@ -66,23 +66,31 @@ row_spectrum (const TdBackprojectTask *task, const float *row, guint padded, con
   }
 }
 
-/* The real row's value at @u is twice the real part of the positive frequencies. Clenshaw's
-   recurrence gives sum a_k cos (k w) - b_k sin (k w). */
-static double
-row_value (const double *spectrum, guint padded, double u)
-{
-  const double w = 2 * G_PI * u / padded, cosine = cos (w), sine = sin (w);
-  double a1 = 0, a2 = 0, b1 = 0, b2 = 0;
+#define LANES 8 /* each waits for its own sums: so many are summed at once */
 
-  for (guint k = padded / 2 - 1; k > 0; k--) {
-    const double a = spectrum[2 * k] + 2 * cosine * a1 - a2;
-    const double b = spectrum[2 * k + 1] + 2 * cosine * b1 - b2;
-    a2 = a1;
-    a1 = a;
-    b2 = b1;
-    b1 = b;
+/* The real row's values at @u are twice the real parts of the positive frequencies. Clenshaw's
+   recurrence gives sum a_k cos (k w) - b_k sin (k w). */
+static void
+row_values (const double *spectrum, guint padded, const double u[LANES], double values[LANES])
+{
+  double cosine[LANES], sine[LANES], a1[LANES] = { 0 }, a2[LANES] = { 0 }, b1[LANES] = { 0 };
+  double b2[LANES] = { 0 };
+
+  for (guint i = 0; i < LANES; i++) {
+    cosine[i] = cos (2 * G_PI * u[i] / padded);
+    sine[i] = sin (2 * G_PI * u[i] / padded);
   }
-  return spectrum[0] + 2 * (a1 * cosine - a2) - 2 * b1 * sine;
+  for (guint k = padded / 2 - 1; k > 0; k--)
+    for (guint i = 0; i < LANES; i++) {
+      const double a = spectrum[2 * k] + 2 * cosine[i] * a1[i] - a2[i];
+      const double b = spectrum[2 * k + 1] + 2 * cosine[i] * b1[i] - b2[i];
+      a2[i] = a1[i];
+      a1[i] = a;
+      b2[i] = b1[i];
+      b1[i] = b;
+    }
+  for (guint i = 0; i < LANES; i++)
+    values[i] = spectrum[0] + 2 * (a1[i] * cosine[i] - a2[i]) - 2 * b1[i] * sine[i];
 }
 
 void
@@ -99,9 +107,13 @@ td_fourier_reference (const TdBackprojectTask *task, const float *sinogram, doub
     const double weight = task->scale * (task->weights ? task->weights[v] : 1);
     row_spectrum (task, sinogram + (gsize) v * task->n_columns, padded, roots, spectrum);
     for (guint j = 0; j < task->ny; j++)
-      for (guint i = 0; i < task->nx; i++) {
-        const double u = centre + (task->x0 + i) * cosine + (task->y0 - (double) j) * sine;
-        out[(gsize) j * task->nx + i] += weight * row_value (spectrum, padded, u);
+      for (guint first = 0; first < task->nx; first += LANES) {
+        double u[LANES], values[LANES];
+        for (guint i = 0; i < LANES; i++)
+          u[i] = centre + (task->x0 + first + i) * cosine + (task->y0 - (double) j) * sine;
+        row_values (spectrum, padded, u, values);
+        for (guint i = 0; i < LANES && first + i < task->nx; i++)
+          out[(gsize) j * task->nx + first + i] += weight * values[i];
       }
   }
 }
