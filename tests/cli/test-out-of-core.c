@@ -124,7 +124,7 @@ test_size (gconstpointer data)
 int
 main (int argc, char **argv)
 {
-  static const Size small_cone = { TRUE, "272", "6", "18M", "temporary file" };
+  static const Size small_cone = { TRUE, "272", "3", "18M", "temporary file" };
   static const Size portrait = { TRUE, "128", "40", "8M", "each is read once", "0,0,90" };
   /* Memory that holds the projections but not a slice beside them. */
   static const Size rolled = { TRUE, "128", "16", "8M", "temporary file", "0,0,8" };

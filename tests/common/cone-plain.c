@@ -17,17 +17,20 @@ lanczos (double d)
 static double
 read_at (const TdConePlain *scan, const float *view, double u, double v)
 {
-  double sum = 0, weights = 0;
+  double sum = 0, weights = 0, across[6];
 
-  for (int j = -2; j <= 3; j++)
+  for (int i = -2; i <= 3; i++)
+    across[i + 2] = lanczos (u - (floor (u) + i));
+  for (int j = -2; j <= 3; j++) {
+    const double row = floor (v) + j, down = lanczos (v - row);
     for (int i = -2; i <= 3; i++) {
-      const double column = floor (u) + i, row = floor (v) + j;
-      const double weight = lanczos (u - column) * lanczos (v - row);
+      const double column = floor (u) + i, weight = across[i + 2] * down;
       sum += weight
              * view[(gsize) CLAMP (row, 0, scan->n_rows - 1.0) * scan->n_columns
                     + (gsize) CLAMP (column, 0, scan->n_columns - 1.0)];
       weights += weight;
     }
+  }
   return sum / weights;
 }
 

@@ -129,6 +129,18 @@ td_test_open (gconstpointer id)
   return device;
 }
 
+void
+td_test_keep_open (void)
+{
+  g_autoptr (GPtrArray) entries = td_device_list ();
+
+  for (guint i = 0; i < entries->len; i++) {
+    const TdDeviceEntry *entry = g_ptr_array_index (entries, i);
+    if (entry->available)
+      td_test_open (entry->id);
+  }
+}
+
 guint64
 td_test_live_objects (TdDevice *device)
 {

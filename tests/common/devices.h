@@ -25,6 +25,9 @@ void td_test_own_rates (const char *name);
 void td_test_guard (TdDevice *device);
 /* Guarded. */
 TdDevice *td_test_open (gconstpointer id);
+/* Until the process ends each device here stays open, and the programs that it has built. Drivers
+   read a program's text anew for each device that is opened, even if they have it compiled. */
+void td_test_keep_open (void);
 /* The device forgets its programs: it builds or loads them again. */
 void td_test_free_programs (TdDevice *device);
 /* What the device's hardware counts as not yet freed. */

@@ -213,7 +213,10 @@ low_pass (const double *line, guint n, guint pad, double sigma)
 {
   guint length = n + 2 * pad;
   double *out = g_new0 (double, n);
+  g_autofree double complex *turns = g_new (double complex, length);
 
+  for (guint u = 0; u < length; u++)
+    turns[u] = cexp (2 * G_PI * I * (double) u / length);
   for (guint k = 0; k <= length / 2; k++) {
     double complex sum = 0;
     double share
@@ -223,10 +226,10 @@ low_pass (const double *line, guint n, guint pad, double sigma)
     for (guint u = 0; u < length; u++) {
       gint64 v = (gint64) u - pad;
       v = v < 0 ? -v : v >= n ? 2 * (gint64) n - 2 - v : v;
-      sum += line[v] * cexp (-2 * G_PI * I * k * (double) u / length);
+      sum += line[v] * conj (turns[(guint64) k * u % length]);
     }
     for (guint v = 0; v < n; v++)
-      out[v] += share * creal (sum * cexp (2 * G_PI * I * k * (double) (v + pad) / length));
+      out[v] += share * creal (sum * turns[(guint64) k * (v + pad) % length]);
   }
   return out;
 }

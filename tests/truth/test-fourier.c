@@ -26,7 +26,7 @@ static const Shape shapes[] = {
   { 1, 7, 5, 3, 2, -2, 1, 0, FALSE, TRUE },
   { 64, 1, 64, 64, 1, -31.5, 31.5, 31.5, FALSE, FALSE },
   { 101, 97, 101, 101, 1, -50, 50, 49.875, FALSE, TRUE },
-  { 97, 80, 131, 61, 3, -70.25, 30.75, 51.375, TRUE, TRUE },
+  { 97, 80, 129, 61, 3, -70.25, 30.75, 51.375, TRUE, TRUE },
   { 128, 50, 33, 80, 9, -10, 70, 63.5, TRUE, FALSE },
   { 90, 65, 70, 20, 5, -110, 70, 130.5, FALSE, FALSE },
   { 90, 64, 70, 70, 2, -120, 60, -31.5, FALSE, TRUE },
@@ -479,6 +479,7 @@ main (int argc, char **argv)
   };
 
   g_test_init (&argc, &argv, NULL);
+  td_test_keep_open ();
   g_test_add_func ("/fourier/definition", test_definition);
   g_test_add_func ("/fourier/phantom", test_phantom);
   g_test_add_func ("/fourier/stated-errors", test_stated_errors);

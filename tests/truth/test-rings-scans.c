@@ -290,7 +290,7 @@ test_noise (void)
   }
   /* What 768 views of so few photons are wrong by is a ring itself. */
   spec = describe ("shepp-logan", 512, 1000);
-  spec.n_flats = 20000;
+  spec.n_flats = 6000;
   check (&spec, 0.02, (Bounds) { 12, 1.01, 0.0005 });
 }
 

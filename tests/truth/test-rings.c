@@ -372,6 +372,7 @@ main (int argc, char **argv)
 
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/rings/wavelets", test_wavelets);
+  td_test_keep_open ();
   td_test_each_device ("/rings", tests, G_N_ELEMENTS (tests));
   return g_test_run ();
 }

@@ -1114,6 +1114,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   td_test_own_rates ("cone");
+  td_test_keep_open ();
   g_test_add_func ("/cone/matrix", test_matrix);
   g_test_add_func ("/cone/tilted-cosine", test_tilted_cosine);
   g_test_add_func ("/cone/half-pack", test_half_pack);

@@ -1213,6 +1213,7 @@ main (int argc, char **argv)
   };
 
   g_test_init (&argc, &argv, NULL);
+  td_test_keep_open ();
   td_test_each_device ("prepare", tests, G_N_ELEMENTS (tests));
   g_test_add_func ("/prepare/dose-turned", test_dose_turned);
   g_test_add_func ("/prepare/drift", test_drift);

@@ -972,6 +972,7 @@ main (int argc, char **argv)
   };
 
   g_test_init (&argc, &argv, NULL);
+  td_test_keep_open ();
   as_gpu = argc > 1 && strcmp (argv[1], "gpu") == 0;
   if (as_gpu) {
     td_test_each_device ("rays-gpu", tests, 4);
