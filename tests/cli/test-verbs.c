@@ -17,12 +17,13 @@ typedef enum {
   ABOVE, /* what is told of the best time has a plus */
 } Times;
 
-/* Where something is timed, numbers are "#", but for whole ones of JSON: of the lab's table just
-   those between kernel and error. */
+/* Where something is timed, numbers are "#", but for whole ones of JSON, and so is what took
+   longest. Of the lab's table just the numbers between kernel and error are. */
 static char *
 verbs_without_times (const char *line, Times times)
 {
   const gboolean row = g_regex_match_simple ("^[0-9] host", line, 0, 0);
+  const gboolean limit = g_regex_match_simple ("^ *\"limit\" : \"", line, 0, 0);
   const gboolean whole = g_regex_match_simple ("^ *\"(?!\\w*bytes)\\w+\" : [0-9]+,?$", line, 0, 0);
   g_autoptr (GRegex) of_row = g_regex_new ("(?<=single)(\\s+[0-9.]+){4}", 0, 0, NULL);
   g_autoptr (GRegex) number = g_regex_new (times == ABOVE ? " *(\\+?)-?[0-9][0-9.]*(e[-+][0-9]+)?"
@@ -30,6 +31,7 @@ verbs_without_times (const char *line, Times times)
                                            0, 0, NULL);
 
   return row               ? g_regex_replace_literal (of_row, line, -1, 0, " #", 0, NULL)
+         : times && limit  ? g_strdup ("\"limit\" : #")
          : times && !whole ? g_regex_replace (number, line, -1, 0, " \\1#", 0, NULL)
                            : g_strdup (line);
 }

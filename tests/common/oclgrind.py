@@ -23,7 +23,8 @@ def main():
         with open(os.path.join(folder, "oclgrind.icd"), "w", encoding="utf-8") as icd:
             icd.write(found[0] + "\n")
         log = os.path.join(folder, "log")
-        environment = dict(os.environ, OCL_ICD_VENDORS=folder, OCLGRIND_LOG=log,
+        # Programs that Oclgrind builds are no entries of the cache that a test beside this one looks into.
+        environment = dict(os.environ, OCL_ICD_VENDORS=folder, XDG_CACHE_HOME=folder, OCLGRIND_LOG=log,
                            OCLGRIND_DATA_RACES="1", OCLGRIND_CHECK_API="1")
         status = subprocess.run(sys.argv[1:], env=environment, check=False).returncode
         complaints = ""

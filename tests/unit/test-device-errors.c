@@ -131,7 +131,8 @@ try_family (gconstpointer device, float *error_of, GError **error)
                                    .step = 1,
                                    .x0 = -8,
                                    .y0 = 8,
-                                   .scale = 1 };
+                                   .scale = 1,
+                                   .interpolation = TD_INTERPOLATION_LINEAR };
 
   for (guint i = 0; i < VIEWS; i++)
     angles[i] = G_PI * i / VIEWS;

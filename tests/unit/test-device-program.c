@@ -232,6 +232,8 @@ test_build_error (gconstpointer id)
 
 /* ── The program cache ── */
 
+static char *cache_name; /* of its folder, which no other test has */
+
 static GHashTable *
 cache_entries (void)
 {
@@ -362,7 +364,7 @@ test_cache_prune (void)
   if (!g_test_subprocess ()) {
     g_autofree char *before = g_strdup (g_getenv ("XDG_CACHE_HOME"));
     g_autofree char *base = g_dir_make_tmp ("tomodesk-XXXXXX", NULL);
-    g_autofree char *own = g_build_filename (base, "test-device-program", NULL);
+    g_autofree char *own = g_build_filename (base, cache_name, NULL);
     g_setenv ("XDG_CACHE_HOME", own, TRUE);
     g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_INHERIT_STDERR);
     g_setenv ("XDG_CACHE_HOME", before, TRUE);
@@ -483,11 +485,17 @@ main (int argc, char **argv)
     { "cache", test_cache },
   };
 
-  td_test_own_cache ("test-device-program");
+  /* This program runs beside itself for other instruction sets, and builds the same for a card. */
+  const char *isa = g_getenv ("TOMODESK_ISA"), *vendors = g_getenv ("OCL_ICD_VENDORS");
+  g_autofree char *drivers = g_path_get_basename (vendors ? vendors : "all");
+  cache_name = g_strdup_printf ("test-device-program-%s-%s", isa ? isa : "best", drivers);
+  td_test_own_cache (cache_name);
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/device-program/cache-keys", test_cache_keys);
   g_test_add_func ("/device-program/cache-prune", test_cache_prune);
   g_test_add_func ("/device-program/lines", test_lines);
   td_test_each_device ("device-program", tests, G_N_ELEMENTS (tests));
-  return g_test_run ();
+  const int status = g_test_run ();
+  g_free (cache_name);
+  return status;
 }

@@ -476,6 +476,7 @@ static struct {
 } slow;
 
 #define SLOW_S 0.6
+#define LONG_S 20
 
 /* As a driver that compiles at the first launch. */
 static gboolean
@@ -530,6 +531,7 @@ test_building (void)
   ops.launch = slow_launch;
   ops.program_build = slow_build;
   device->ops = &ops;
+  const gint64 begun = g_get_monotonic_time ();
   const gboolean ok = td_job_run (job, NULL, &error);
   const double after_s = (g_get_monotonic_time () - slow.over_us) * 1e-6;
   device->ops = slow.sound;
@@ -537,7 +539,9 @@ test_building (void)
   g_assert_true (ok);
   g_assert_cmpint (slow.launches, >, 0);
   g_assert_cmpint (slow.stages, >, 0);
-  g_assert_false (td_job_is_warm (job));
+  /* One that took very long counts, whatever it built (job.c). */
+  const gboolean warm = td_job_is_warm (job);
+  g_assert_true (!warm || g_get_monotonic_time () - begun > LONG_S * G_USEC_PER_SEC);
   const double rate = td_engine_rate (own, key, updates);
   /* Two slabs may be under way beside each other, and a busy machine takes long for them. */
   g_assert_true (rate == before || updates / rate < MAX (SLOW_S, 3 * after_s));

@@ -48,7 +48,7 @@ settled (const char *id)
   TdDevice *device = device_of (id);
 
   td_engine_trim (engine);
-  for (guint ms = 0; ms < 10000 && td_test_live_objects (device) > 0; ms++)
+  for (guint ms = 0; ms < 60000 && td_test_live_objects (device) > 0; ms++)
     g_usleep (1000);
   return device;
 }

@@ -155,10 +155,12 @@ set_limits (TdRecipe *recipe, guint64 bytes)
   recipe->memory_limit_bytes = OWN_BYTES + 4 * bytes;
 }
 
-/* The largest limit, of some, with which the plan says so. */
+/* The largest limit, of some, with which the plan says so. Whoever makes the plan again knows the
+   same speeds, and not those that a busy machine just came to. */
 static guint64
 limit_for (TdScan *scan, TdRecipe *recipe, const char *says)
 {
+  make_speeds_alike (recipe);
   for (guint64 limit = 8 << 20; limit > 100000; limit = limit / 16 * 15) {
     set_limits (recipe, limit);
     g_autoptr (TdPlan) plan = td_plan_new (engine, scan, recipe, NULL, NULL, NULL);
@@ -214,6 +216,33 @@ check_limit (TdScan *scan, const char *method, guint subsets, const char *says)
   td_test_volume_clear (&truth);
 }
 
+/* Who has what of the volume, and where the projections are, in the plan's words. */
+static void
+check_cut_notes (const TdPlan *plan)
+{
+  const TdIterativePlan *self = plan->extra;
+  const TdIterativeCut *cut = &self->cut;
+  g_autofree char *notes = td_messages_join (td_plan_facts (plan)->notes, "\n", NULL);
+  const guint64 floats = (guint64) self->task.n_columns * self->task.n_rows * self->task.n_views;
+  g_autofree char *size = g_format_size (floats * sizeof (float));
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  g_string_printf (text, "The projections, %s, stay %s and go to %s, up to %u %s at a time.", size,
+                   cut->in_file ? "with the host" : "in the host's memory",
+                   cut->n > 1 ? "the devices that share the volume"
+                              : "the device, which has no room for all",
+                   cut->batch_views, cut->batch_views == 1 ? "view" : "views");
+  g_test_message ("%s", text->str);
+  g_assert_nonnull (strstr (notes, text->str));
+  g_string_printf (text, "Of the volume's %u rows y there are ", self->task.ny);
+  for (guint i = 0; i < cut->n; i++)
+    g_string_append_printf (text, "%s%u (%s)", i ? ", " : "", cut->members[i].n,
+                            td_device_info (cut->members[i].device)->id);
+  g_assert_cmpint (strstr (notes, text->str) != NULL, ==, cut->n > 1);
+  g_assert_cmpint (strstr (notes, "in a temporary file, because memory is short") != NULL, ==,
+                   cut->in_file);
+}
+
 /* Rows of the volume by the devices' speed, as far as their memory goes; what is left goes to those
    that have room. */
 static void
@@ -265,6 +294,7 @@ test_shares (void)
     g_test_message ("%" G_GUINT64_FORMAT " KiB:%s, %u views at once",
                     recipe.device_memory_limit_bytes >> 10, text->str, cut->batch_views);
     g_assert_cmpuint (next, ==, self->task.ny);
+    check_cut_notes (plan);
     if (step == 0) { /* 3 : 3 : 1, but for rounding, which the first has */
       g_assert_cmpuint (cut->n, ==, 3);
       g_assert_cmpuint (cut->members[1].n, ==, self->task.ny * 3 / 7);
@@ -273,6 +303,12 @@ test_shares (void)
     unequal += cut->n == 3 && cut->members[0].n > 2 * cut->members[2].n;
   }
   g_assert_cmpuint (unequal, >, 2);
+  /* Two are several, too. */
+  make_recipe (&recipe, "sirt", "opencl:0,opencl:1");
+  g_autoptr (TdPlan) of_two = td_plan_new (engine, scan, &recipe, NULL, NULL, NULL);
+  g_assert_nonnull (of_two);
+  g_assert_cmpuint (((const TdIterativePlan *) of_two->extra)->cut.n, ==, 2);
+  check_cut_notes (of_two);
 }
 
 /* The volume is on the device, and projections come subset by subset, or in parts of subsets. */

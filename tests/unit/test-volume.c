@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -481,17 +482,17 @@ sees_large_pages (const char *path, guint64 at, guint64 bytes)
   return g_regex_match_simple ("ShmemPmdMapped: +[1-9]", maps, 0, 0);
 }
 
-/* Whether this system makes them. */
+/* Whether this system makes them of @bytes now: where memory is in pieces it may not. */
 static gboolean
-has_large_pages (const char *folder)
+has_large_pages (const char *folder, guint64 bytes)
 {
   g_autofree char *path = g_build_filename (folder, "pages", NULL);
   const int file = open (path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   TdFileWindow window;
 
-  g_assert_cmpint (td_file_allocate (file, 0, 0, TD_FILE_LARGE_PAGE), ==, 0);
-  g_assert_cmpint (td_file_window_open (&window, file, TD_FILE_LARGE_PAGE, 0), ==, 0);
-  const gboolean has = madvise (window.bytes, TD_FILE_LARGE_PAGE, COLLAPSE) == 0;
+  g_assert_cmpint (td_file_allocate (file, 0, 0, bytes), ==, 0);
+  g_assert_cmpint (td_file_window_open (&window, file, bytes, 0), ==, 0);
+  const gboolean has = madvise (window.bytes, bytes, COLLAPSE) == 0;
   td_file_window_close (&window);
   close (file);
   g_unlink (path);
@@ -504,7 +505,7 @@ await_room (const char *path, guint64 bytes)
 {
   GStatBuf state = { 0 };
 
-  for (guint i = 0; i < 20000 && (guint64) state.st_blocks * 512 < bytes; i++) {
+  for (guint i = 0; i < 100000 && (guint64) state.st_blocks * 512 < bytes; i++) {
     g_usleep (1000);
     g_assert_cmpint (g_stat (path, &state), ==, 0);
   }
@@ -528,6 +529,12 @@ test_expected (void)
   g_autofree char *path = g_build_filename (memory, "volume.tif", NULL);
   TdVolumeSpec spec = make_spec (path, TD_VOLUME_BIGTIFF, 32);
   const guint64 slice = 2048ull * 2048 * sizeof (float);
+  struct statvfs space;
+  if (statvfs (memory, &space) != 0 || (guint64) space.f_bavail * space.f_frsize < 9 * slice) {
+    g_rmdir (memory);
+    g_test_skip ("there is little room in /dev/shm");
+    return;
+  }
   spec.nx = spec.ny = 2048;
   spec.n_slices = 8;
   spec.job = "job";
@@ -544,8 +551,8 @@ test_expected (void)
   g_atomic_int_set (&n_busy, 0);
   td_volume_writer_expect (other, 3, 2);
   await_room (layout.part, 3 * slice);
-  g_assert_true (sees_large_pages (layout.part, layout.samples_at + 3 * slice, 2 * slice)
-                 == has_large_pages (memory));
+  if (has_large_pages (memory, 2 * slice))
+    g_assert_true (sees_large_pages (layout.part, layout.samples_at + 3 * slice, 2 * slice));
   td_volume_writer_free (other);
   g_assert_cmpint (g_stat (layout.part, &state), ==, 0);
   g_assert_cmpuint ((guint64) state.st_blocks * 512, <=, 5 * slice + (1 << 20));
