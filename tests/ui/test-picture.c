@@ -11,6 +11,7 @@
 
 #include "app/session.h"
 #include "dataset/volume.h"
+#include "held-time.h"
 #include "render/image.h"
 #include "render/measure.h"
 #include "render/soft-renderer.h"
@@ -251,7 +252,9 @@ test_undo (void)
   g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   g_autoptr (TdSession) session = td_session_new (engine);
 
+  hold_time (TRUE);
   set_centre (session, 10, "centre");
+  held_time_us += G_USEC_PER_SEC - 1;
   set_centre (session, 11, "centre"); /* the same drag */
   set_centre (session, 20, NULL);
   g_assert_false (td_session_can_redo (session));
@@ -267,6 +270,13 @@ test_undo (void)
   g_assert_false (td_session_can_redo (session));
   td_session_undo (session, 1);
   g_assert_cmpfloat (td_session_recipe (session)->centre_px, ==, 11);
+  td_session_redo (session);
+  set_centre (session, 13, "centre");
+  held_time_us += G_USEC_PER_SEC;
+  set_centre (session, 14, "centre"); /* another drag */
+  hold_time (FALSE);
+  td_session_undo (session, 1);
+  g_assert_cmpfloat (td_session_recipe (session)->centre_px, ==, 13);
   const TdRecipe recipe = *td_session_recipe (session);
   g_assert_true (td_session_can_undo (session) && td_session_can_redo (session));
   td_session_open (session, NULL, &recipe); /* another scan: the changes were not its own */

@@ -345,6 +345,110 @@ test_same_voxels (void)
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
+enum {
+  NEW_SPACE,
+  NEW_VOXELS,
+  NEW_CAST,
+  NO_VOXELS,
+  NEW_BALL,
+  NEW_SIDE,
+  NEW_TURN,
+  NEW_PAN,
+  NEW_ZOOM,
+  NEW_WHEEL,
+  NEW_PINCH,
+  NEW_DRAG,
+  NEW_MOVE,
+  NEW_RESET,
+  N_NEW
+};
+
+typedef struct {
+  TdVoxels *voxels;
+  TdCast cast;
+  guint what;
+} Anew;
+
+static void
+press (guint key, GdkModifierType state)
+{
+  gboolean taken;
+
+  g_signal_emit_by_name (hand_on (view, GTK_TYPE_EVENT_CONTROLLER_KEY), "key-pressed", key, 0,
+                         state, &taken);
+}
+
+static void
+change_view (gpointer user)
+{
+  const double middle[3] = { 0.1, 0.2, 0 };
+  Anew *anew = user;
+  gpointer drag = hand_on (view, GTK_TYPE_GESTURE_DRAG);
+  gpointer pinch = hand_on (view, GTK_TYPE_GESTURE_ZOOM);
+  gboolean taken;
+
+  switch (anew->what) {
+  case NEW_SPACE: td_space_view_take_space (view, NULL); break;
+  case NEW_VOXELS: td_space_view_set_voxels (view, anew->voxels, &anew->cast); break;
+  case NEW_CAST:
+    anew->cast.high = 3;
+    td_space_view_set_voxels (view, anew->voxels, &anew->cast);
+    break;
+  case NO_VOXELS: td_space_view_set_voxels (view, NULL, &anew->cast); break;
+  case NEW_BALL: td_space_view_set_ball (view, middle, 2); break;
+  case NEW_SIDE: td_space_view_look_from (view, 10, 20); break;
+  case NEW_TURN: press (GDK_KEY_Left, 0); break;
+  case NEW_PAN: press (GDK_KEY_Left, GDK_CONTROL_MASK); break;
+  case NEW_ZOOM: press (GDK_KEY_plus, 0); break;
+  case NEW_WHEEL:
+    g_signal_emit_by_name (hand_on (view, GTK_TYPE_EVENT_CONTROLLER_SCROLL), "scroll", 0.0, 1.0,
+                           &taken);
+    break;
+  case NEW_PINCH:
+    g_signal_emit_by_name (pinch, "begin", NULL);
+    g_signal_emit_by_name (pinch, "scale-changed", 2.0);
+    break;
+  case NEW_DRAG:
+  case NEW_MOVE:
+    held_button = anew->what == NEW_MOVE ? GDK_BUTTON_MIDDLE : GDK_BUTTON_PRIMARY;
+    g_signal_emit_by_name (drag, "drag-begin", 50.0, 50.0);
+    g_signal_emit_by_name (drag, "drag-update", 20.0, 10.0);
+    break;
+  case NEW_RESET: td_space_view_reset (view); break;
+  default: g_assert_not_reached ();
+  }
+}
+
+/* Each change is on the screen with the next frame. */
+static void
+test_redrawn (void)
+{
+  static const guint n[3] = { 2, 2, 2 };
+  static const double size[3] = { 1, 1, 1 };
+  static const float values[8] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+  TdCamera camera = first_camera ();
+
+  make_view ();
+  g_autoptr (TdVoxels) voxels = td_voxels_new (values, n, size);
+  Anew anew = { .voxels = voxels,
+                .cast = { .high = 7, .opacity = 1, .clip = { { 0, 1 }, { 0, 1 }, { 0, 1 } } } };
+  for (; anew.what < N_NEW; anew.what++) {
+    g_test_message ("change %u", anew.what);
+    g_assert_true (td_test_redraws (view, change_view, &anew));
+  }
+  held_button = GDK_BUTTON_PRIMARY;
+  gtk_window_destroy (GTK_WINDOW (window));
+  /* Scales are of the distance that the fingers began with. */
+  make_view ();
+  gpointer pinch = hand_on (view, GTK_TYPE_GESTURE_ZOOM);
+  g_signal_emit_by_name (pinch, "begin", NULL);
+  g_signal_emit_by_name (pinch, "scale-changed", 1.5);
+  g_signal_emit_by_name (pinch, "scale-changed", 0.8);
+  camera.zoom = 0.8;
+  assert_seen (&camera);
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
 static gboolean
 is_bright (gpointer at)
 {
@@ -394,6 +498,7 @@ main (int argc, char **argv)
   g_test_add_func ("/space-view/drags", test_drags);
   g_test_add_func ("/space-view/labels", test_labels);
   g_test_add_func ("/space-view/same-voxels", test_same_voxels);
+  g_test_add_func ("/space-view/redrawn", test_redrawn);
   g_test_add_func ("/space-view/large", test_large);
   td_device_leave (g_test_run ());
 }

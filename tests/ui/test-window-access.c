@@ -514,6 +514,21 @@ access_style (void)
   g_assert_cmpint (sizes[0], <, sizes[1]);
 }
 
+/* How large each picture is, and of what, is told in full. */
+static gboolean
+access_headings_are_whole (gpointer unused)
+{
+  static const char *const headings[]
+      = { "slice.subtitle", "sinogram.subtitle", "projection.subtitle" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (headings); i++) {
+    GtkLabel *heading = td_test_part (td_test_scan_view (), headings[i]);
+    if (pango_layout_is_ellipsized (gtk_label_get_layout (heading)))
+      return FALSE;
+  }
+  return TRUE;
+}
+
 static void
 test_scan (void)
 {
@@ -524,12 +539,8 @@ test_scan (void)
 
   td_test_open (path);
   access_look ("slices", td_test_window);
-  static const char *const headings[]
-      = { "slice.subtitle", "sinogram.subtitle", "projection.subtitle" };
-  for (guint i = 0; i < G_N_ELEMENTS (headings); i++) {
-    GtkLabel *heading = td_test_part (td_test_scan_view (), headings[i]);
-    g_assert_false (pango_layout_is_ellipsized (gtk_label_get_layout (heading)));
-  }
+  td_test_frames (GTK_WIDGET (td_test_window)); /* after its return to a usual size */
+  td_test_wait (access_headings_are_whole, NULL, "the headings");
   td_test_pin_choices ("slices", td_test_part (td_test_window, "scan_view"));
   td_test_activate ("do-next", NULL);
   td_test_wait (access_axis_is_found, NULL, "the axis");
@@ -542,6 +553,12 @@ test_scan (void)
   access_style ();
   access_dialog ("reconstruct", TD_TYPE_RECONSTRUCT_DIALOG, "reconstruct");
   access_check ();
+}
+
+static gboolean
+access_lab_is_measured (gpointer unused)
+{
+  return !gtk_widget_get_visible (td_test_part (td_test_window, "lab_view.progress"));
 }
 
 static void
@@ -559,6 +576,7 @@ test_pages (void)
     td_test_wait (access_has_size,
                   adw_view_stack_get_visible_child (td_test_part (td_test_window, "pages")),
                   "the page");
+    td_test_wait (access_lab_is_measured, NULL, "the lab to be measured");
     access_look (pages[i], td_test_window);
   }
   td_test_pin_choices ("geometry", td_test_part (td_test_window, "geometry_view"));
@@ -586,12 +604,6 @@ test_dialogs (void)
 }
 
 static gboolean
-access_is_sensitive (gpointer widget)
-{
-  return gtk_widget_get_sensitive (widget);
-}
-
-static gboolean
 access_job_has_ended (gpointer item)
 {
   return td_job_item_ended (item);
@@ -615,7 +627,7 @@ test_results (void)
   GtkWindow *dialog = td_test_other_window (TD_TYPE_BATCH_DIALOG);
   gtk_editable_set_text (td_test_part (dialog, "folder"), folder);
   gtk_switch_set_active (td_test_part (dialog, "find"), FALSE);
-  td_test_wait (access_is_sensitive, td_test_part (dialog, "accept"), "the scan to be looked at");
+  td_test_wait (td_test_is_sensitive, td_test_part (dialog, "accept"), "the scan to be looked at");
   access_look ("batch", dialog);
   td_test_click (td_test_part (dialog, "accept"));
   g_autoptr (TdJobItem) item = g_list_model_get_item (jobs, g_list_model_get_n_items (jobs) - 1);

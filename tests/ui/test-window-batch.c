@@ -70,12 +70,6 @@ open_dialog (void)
   return TD_BATCH_DIALOG (dialog);
 }
 
-static gboolean
-is_sensitive (gpointer widget)
-{
-  return gtk_widget_get_sensitive (widget);
-}
-
 static void
 row_says (gpointer dialog, const char *title, const char *text)
 {
@@ -136,7 +130,8 @@ test_find (void)
     TdBatchDialog *dialog = open_dialog ();
     gtk_editable_set_text (td_test_part (dialog, "folder"), folder);
     gtk_switch_set_active (td_test_part (dialog, "find"), i % 2);
-    td_test_wait (is_sensitive, td_test_part (dialog, "accept"), "the scan to be looked at");
+    td_test_wait (td_test_is_sensitive, td_test_part (dialog, "accept"),
+                  "the scan to be looked at");
     td_test_click (td_test_part (dialog, "accept"));
     TdJobItem *item = last_item ();
     td_test_wait (batch_has_recipe, item, "the job to have its recipe");
@@ -162,7 +157,7 @@ test_looked_at (void)
   gtk_editable_set_text (td_test_part (dialog, "folder"), outputs);
   td_batch_dialog_add (dialog, scans[1]);
   td_batch_dialog_add (dialog, scans[2]);
-  td_test_wait (is_sensitive, accept, "the scans to be looked at");
+  td_test_wait (td_test_is_sensitive, accept, "the scans to be looked at");
   row_says (dialog, "one.nxs", "4 of 128 × 128 pixels. Memory: ");
   row_says (dialog, "damaged.nxs", "HDF5");
   row_says (dialog, "two.nxs", "To write: 262.1");
@@ -221,7 +216,7 @@ test_dialog (void)
 
   g_autofree char *beside = g_build_filename (folder, "volumes", NULL);
   g_assert_cmpstr (gtk_editable_get_text (td_test_part (dialog, "folder")), ==, beside);
-  td_test_wait (is_sensitive, accept, "a batch that needs nothing more");
+  td_test_wait (td_test_is_sensitive, accept, "a batch that needs nothing more");
   g_assert_null (gtk_widget_get_tooltip_text (accept));
   gtk_editable_set_text (td_test_part (dialog, "folder"), "");
   g_assert_false (gtk_widget_get_sensitive (accept));
@@ -229,12 +224,12 @@ test_dialog (void)
                    "Needs scans, and a folder for the volumes");
   gtk_editable_set_text (td_test_part (dialog, "folder"), outputs);
   g_assert_false (gtk_widget_get_sensitive (accept)); /* before the scan was looked at */
-  td_test_wait (is_sensitive, accept, "the scan to be looked at");
+  td_test_wait (td_test_is_sensitive, accept, "the scan to be looked at");
   gtk_editable_set_text (td_test_part (dialog, "folder"), scans[0]);
   g_assert_false (gtk_widget_get_sensitive (accept)); /* before it is known what it is */
   td_test_wait (is_refused, dialog, "a file to be refused as a folder");
   gtk_editable_set_text (td_test_part (dialog, "folder"), outputs);
-  td_test_wait (is_sensitive, accept, "the scan to be looked at");
+  td_test_wait (td_test_is_sensitive, accept, "the scan to be looked at");
   static const char *const rows[] = { "folder", "watch" }, *const titles[]
                                                            = { "Write the Volumes To; folder",
                                                                "Folder to Watch; folder" };
@@ -249,7 +244,7 @@ test_dialog (void)
   g_assert_false (gtk_widget_get_sensitive (accept)); /* two volumes of one name */
   g_assert_true (gtk_widget_get_visible (td_test_part (dialog, "problem")));
   td_test_click (td_test_button (dialog, "Take one.h5 off the list"));
-  td_test_wait (is_sensitive, accept, "the scan to be looked at");
+  td_test_wait (td_test_is_sensitive, accept, "the scan to be looked at");
   g_autofree char *folders = td_test_choose_by (td_test_button (dialog, "Add Folders…"), beside);
   g_assert_cmpstr (folders, ==, "Folders That Are Scans; folder several");
   td_test_click (td_test_button (dialog, "Take volumes off the list"));
@@ -276,7 +271,7 @@ test_batch (void)
   td_batch_dialog_add (dialog, scans[2]);
   gtk_editable_set_text (td_test_part (dialog, "folder"), outputs);
   adw_combo_row_set_selected (td_test_part (dialog, "format"), TD_VOLUME_BIGTIFF);
-  td_test_wait (is_sensitive, td_test_part (dialog, "accept"), "the scans to be looked at");
+  td_test_wait (td_test_is_sensitive, td_test_part (dialog, "accept"), "the scans to be looked at");
   td_test_click (td_test_part (dialog, "accept"));
   TdJobItem *item = last_item ();
   GtkWindow *table = td_test_other_window (TD_TYPE_BATCH_WINDOW);
@@ -418,7 +413,8 @@ test_watch (void)
   gtk_editable_set_text (td_test_part (dialog, "watch"), incoming);
   td_number_row_set_value (td_test_part (dialog, "settle"), 0);
   adw_combo_row_set_selected (td_test_part (dialog, "format"), TD_VOLUME_BIGTIFF);
-  td_test_wait (is_sensitive, td_test_part (dialog, "accept"), "the folders to be looked at");
+  td_test_wait (td_test_is_sensitive, td_test_part (dialog, "accept"),
+                "the folders to be looked at");
   td_test_pin_window ("batch-watch-dialog", dialog);
   td_test_click (td_test_part (dialog, "accept"));
   td_test_wait (item_runs, last_item (), "the watching to begin");

@@ -104,18 +104,6 @@ test_found (void)
   g_assert_cmpint (td_job_item_state (job_at (0)), ==, TD_JOB_RUNNING);
 }
 
-static gboolean
-is_visible (gpointer widget)
-{
-  return gtk_widget_get_visible (widget);
-}
-
-static gboolean
-is_hidden (gpointer widget)
-{
-  return !gtk_widget_get_visible (widget);
-}
-
 static void
 test_submit (void)
 {
@@ -129,14 +117,15 @@ test_submit (void)
   TdReconstructDialog *dialog
       = TD_RECONSTRUCT_DIALOG (td_test_other_window (TD_TYPE_RECONSTRUCT_DIALOG));
   GtkWidget *where = td_test_part (dialog, "where");
-  td_test_wait (is_visible, where, "the places");
+  td_test_wait (td_test_is_visible, where, "the places");
   g_assert_cmpint (g_unlink (broken), ==, 0);
   /* A place that is missing there has a reason. */
   g_assert_nonnull (strstr (adw_preferences_row_get_title (td_test_part (dialog, "no_profiles")),
                             "broken.ini has no line"));
   g_assert_true (adw_combo_row_get_use_subtitle (ADW_COMBO_ROW (where)));
   gtk_editable_set_text (td_test_part (dialog, "path"), output);
-  td_test_wait (is_visible, td_test_part (dialog, "each_device"), "this computer's devices");
+  td_test_wait (td_test_is_visible, td_test_part (dialog, "each_device"),
+                "this computer's devices");
   adw_combo_row_set_selected (ADW_COMBO_ROW (where), 1);
   td_test_wait (td_test_plan_is_ready, dialog, "the plan");
   g_assert_nonnull (td_test_row (dialog, "The cluster down the hall"));
@@ -145,7 +134,8 @@ test_submit (void)
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)
     g_assert_true (
         g_str_has_prefix (gtk_string_list_get_string (GTK_STRING_LIST (places), i), names[i]));
-  td_test_wait (is_hidden, td_test_part (dialog, "each_device"), "this computer's devices to go");
+  td_test_wait (td_test_is_hidden, td_test_part (dialog, "each_device"),
+                "this computer's devices to go");
   td_test_pin_window ("cluster-reconstruct", dialog);
   td_test_click (td_test_part (dialog, "accept"));
   td_test_wait (is_running, "window-slow.tif", "the job to run");
@@ -255,7 +245,7 @@ test_failure (void)
   td_test_activate ("reconstruct", NULL);
   TdReconstructDialog *dialog
       = TD_RECONSTRUCT_DIALOG (td_test_other_window (TD_TYPE_RECONSTRUCT_DIALOG));
-  td_test_wait (is_visible, td_test_part (dialog, "where"), "the places");
+  td_test_wait (td_test_is_visible, td_test_part (dialog, "where"), "the places");
   gtk_editable_set_text (td_test_part (dialog, "path"), output);
   adw_combo_row_set_selected (td_test_part (dialog, "where"), 1);
   td_test_wait (td_test_plan_is_ready, dialog, "the plan");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "app/presets.h"
+#include "held-time.h"
 #include "ui-test.h"
 #include "ui/advice-group.h"
 #include "ui/facts-group.h"
@@ -249,6 +250,8 @@ test_change_is_small (void)
   TdRecipe next = *recipe ();
   guint tooltips = 0, entries = 0;
 
+  td_test_wait (panel_is_quiet, NULL, "what was done before to be looked at");
+  td_test_wait (td_test_scan_view_is_settled, NULL, "its pictures");
   count_tooltips (GTK_WIDGET (td_test_window), &tooltips, TRUE);
   g_signal_connect_swapped (menu, "items-changed", G_CALLBACK (on_told), &entries);
   next.centre_px += 0.25;
@@ -351,12 +354,6 @@ is_in_sight (gpointer widget)
          && at.origin.y + at.size.height < gtk_widget_get_height (GTK_WIDGET (td_test_window));
 }
 
-static gboolean
-is_mapped (gpointer widget)
-{
-  return gtk_widget_get_mapped (widget);
-}
-
 /* A choice of an open list is grey and says why, or is neither. */
 static void
 choice_is_grey (GtkWidget *list, guint position, gboolean grey)
@@ -388,7 +385,7 @@ test_impossible_by_keyboard (void)
   gtk_widget_activate (row);
   GtkWidget *popover = td_test_find (row, GTK_TYPE_POPOVER, NULL, NULL);
   GtkWidget *list = td_test_find (popover, GTK_TYPE_LIST_VIEW, NULL, NULL);
-  td_test_wait (is_mapped, list, "the list of methods");
+  td_test_wait (td_test_is_mapped, list, "the list of methods");
   GtkSingleSelection *marked
       = GTK_SINGLE_SELECTION (gtk_list_view_get_model (GTK_LIST_VIEW (list)));
   g_assert_cmpuint (gtk_single_selection_get_selected (marked), ==, TD_METHOD_AUTO);
@@ -573,8 +570,10 @@ test_opposite (void)
   gtk_toggle_button_set_active (toggle, TRUE);
   const double right = left_over ();
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-flow-opposite");
+  hold_time (TRUE); /* they are one change, as a key that is held makes them */
   for (guint i = 0; i < 30; i++)
     g_signal_emit_by_name (slice, "nudged", 1, 0, TRUE);
+  hold_time (FALSE);
   g_assert_cmpfloat_with_epsilon (recipe ()->centre_px, centre + 3, 1e-6);
   const double wrong = left_over ();
   g_test_message ("%g left of %g, %g three columns off", right, plain, wrong);
@@ -753,13 +752,24 @@ panel_is_there (gpointer user)
   return gtk_widget_get_mapped (GTK_WIDGET (panel ()));
 }
 
+static gboolean
+nothing_is_cut (gpointer unused)
+{
+  return panel_is_there (NULL) && n_cut (GTK_WIDGET (panel ()), GTK_WIDGET (panel ())) == 0;
+}
+
 static void
 assert_nothing_cut (const char *name)
 {
   td_test_wait (panel_is_there, NULL, "the panel");
   td_test_screenshot (GTK_WIDGET (td_test_window), name);
-  td_test_wait (panel_is_there, NULL, "the panel");
-  g_assert_cmpuint (n_cut (GTK_WIDGET (panel ()), GTK_WIDGET (panel ())), ==, 0);
+  td_test_wait (nothing_is_cut, NULL, "all words of the panel");
+}
+
+static gboolean
+is_narrow (gpointer window)
+{
+  return gtk_widget_get_width (window) <= 800;
 }
 
 /* Which of its siblings a button is. */
@@ -794,6 +804,25 @@ picked_in (GtkWidget *button)
   return gtk_widget_pick (GTK_WIDGET (td_test_window), x, y, GTK_PICK_DEFAULT);
 }
 
+static gboolean
+is_high (gpointer bar)
+{
+  return gtk_widget_get_height (bar) > 20;
+}
+
+/* Nothing lies over it, as long as it comes and later. */
+static gboolean
+is_picked (gpointer button)
+{
+  return picked_in (button) == button;
+}
+
+static gboolean
+is_chosen (gpointer button)
+{
+  return gtk_toggle_button_get_active (button);
+}
+
 /* As many as there are pages, the first one last. What the pointer is over must be the button: a
    part of it would outlive it when the window goes, and warn. */
 static void
@@ -807,10 +836,10 @@ choose_pages_below (void)
     if (!button)
       continue;
     gtk_widget_grab_focus (GTK_WIDGET (td_image_pane_view (td_test_slice_pane ())));
-    g_assert_true (picked_in (button) == button);
+    td_test_wait (is_picked, button, "the button to be where the pointer reaches it");
     gtk_widget_activate (button); /* takes no focus, as a click does not */
-    td_test_pause (300);
-    g_assert_true (gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (button)));
+    td_test_wait (is_chosen, button, "the page to be chosen");
+    td_test_frames (GTK_WIDGET (td_test_window));
   }
 }
 
@@ -825,8 +854,9 @@ test_large_text (void)
   g_object_get (settings, "gtk-xft-dpi", &dpi, NULL);
   gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (td_test_part (panel (), "more")), TRUE);
   gtk_window_set_default_size (GTK_WINDOW (td_test_window), 800, 760);
+  td_test_wait (is_narrow, td_test_window, "the window to be narrow");
   assert_nothing_cut ("window-flow-narrow");
-  g_assert_cmpint (gtk_widget_get_height (td_test_part (td_test_window, "pages_bar")), >, 20);
+  td_test_wait (is_high, td_test_part (td_test_window, "pages_bar"), "the buttons below");
   choose_pages_below ();
   g_object_set (settings, "gtk-xft-dpi", 2 * 96 * 1024, NULL);
   assert_nothing_cut ("window-flow-large");

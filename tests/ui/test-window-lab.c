@@ -293,21 +293,27 @@ test_flicker (void)
   choose_mode ("grid");
 }
 
+static gboolean
+are_lower (gpointer than)
+{
+  const int one = gtk_widget_get_height (GTK_WIDGET (td_image_pane_view (pane_of ("A: 1"))));
+  const int two = gtk_widget_get_height (GTK_WIDGET (td_image_pane_view (pane_of ("B: 2"))));
+
+  return one == two && one < GPOINTER_TO_INT (than);
+}
+
 /* However many lines a name takes: pictures beside each other are equally large. */
 static void
 test_headings (void)
 {
-  TdImagePane *one = pane_of ("A: 1"), *two = pane_of ("B: 2");
+  TdImagePane *one = pane_of ("A: 1");
   g_autofree char *title = g_strdup (gtk_label_get_text (td_test_part (one, "title")));
-  GtkWidget *views[]
-      = { GTK_WIDGET (td_image_pane_view (one)), GTK_WIDGET (td_image_pane_view (two)) };
-  const int before = gtk_widget_get_height (views[1]);
+  td_test_frames (GTK_WIDGET (td_test_window)); /* the grid was hidden while things came and went */
+  const int before = gtk_widget_get_height (GTK_WIDGET (td_image_pane_view (pane_of ("B: 2"))));
 
   td_image_pane_set_title (one,
                            "A: 1 Kernel that has a name of very many words, which takes lines");
-  td_test_frames (GTK_WIDGET (td_test_window));
-  g_assert_cmpint (gtk_widget_get_height (views[0]), ==, gtk_widget_get_height (views[1]));
-  g_assert_cmpint (gtk_widget_get_height (views[1]), <, before);
+  td_test_wait (are_lower, GINT_TO_POINTER (before), "both pictures to become lower");
   td_image_pane_set_title (one, title);
   td_test_pin_window ("lab", lab ("lab_view"));
 }
@@ -566,12 +572,6 @@ editor (void)
 }
 
 static gboolean
-is_mapped (gpointer widget)
-{
-  return gtk_widget_get_mapped (widget);
-}
-
-static gboolean
 is_shortened (GtkWidget *label, gpointer unused)
 {
   return gtk_widget_get_mapped (label)
@@ -599,7 +599,7 @@ choosers_tell_all (const char *number)
     g_assert_nonnull (td_test_find (GTK_WIDGET (chooser), GTK_TYPE_LABEL, is_shortened, NULL));
     g_assert_true (g_str_has_suffix (gtk_widget_get_tooltip_text (GTK_WIDGET (chooser)), whole));
     g_signal_emit_by_name (chooser, "activate");
-    td_test_wait (is_mapped, popover, "the list");
+    td_test_wait (td_test_is_mapped, popover, "the list");
     GtkWidget *line = td_test_find (popover, GTK_TYPE_LABEL, begins_with, (gpointer) number);
     g_assert_cmpstr (gtk_label_get_text (GTK_LABEL (line)), ==, whole);
     g_assert_null (td_test_find (popover, GTK_TYPE_LABEL, is_shortened, NULL));
@@ -690,24 +690,50 @@ test_variants (void)
   td_test_pin_window ("lab", lab ("lab_view"));
 }
 
-/* Small pictures under one contrast have no histograms, which are all the same but for noise. */
-static void
-test_histograms (void)
+static gboolean
+is_called (const char *words)
 {
-  GtkWidget *histogram = td_test_part (pane_of ("A: 1"), "histogram");
-  GtkToggleButton *link = lab ("lab_view.pictures.link");
+  return td_test_find (lab ("lab_view.table"), GTK_TYPE_LABEL, label_has, (gpointer) words) != NULL;
+}
 
-  g_assert_false (gtk_widget_get_visible (histogram)); /* two rows of two */
-  gtk_toggle_button_set_active (link, FALSE);
-  g_assert_true (gtk_widget_get_visible (histogram));
-  gtk_toggle_button_set_active (link, TRUE);
-  g_assert_false (gtk_widget_get_visible (histogram));
-  choose_mode ("single");
-  g_assert_true (gtk_widget_get_visible (td_test_part (big (), "histogram")));
-  choose_mode ("grid");
-  activate ("lab.remove", g_variant_new_uint32 (2));
+/* What the menu of a row does. Held variants keep their recipe, changed ones their place, and
+   copies come last. Two are left in any case. */
+static void
+test_menu (void)
+{
+  activate ("lab.hold", g_variant_new_uint32 (1));
+  g_assert_true (gtk_widget_get_visible (lab ("lab_view.stop")));
+  td_test_wait (is_measured, NULL, "the lab with a variant that is held");
+  g_assert_true (is_called ("2  Interpolation: Nearest (held)"));
+  activate ("lab.hold", g_variant_new_uint32 (1));
+  g_assert_true (gtk_widget_get_visible (lab ("lab_view.stop")));
+  td_test_wait (is_measured, NULL, "the lab with none");
+  g_assert_false (is_called ("(held)"));
+  activate ("lab.duplicate", g_variant_new_uint32 (2));
+  td_test_wait (there_are, GUINT_TO_POINTER (5), "a copy and the reference");
+  g_assert_true (is_called ("4  Smooth, copy"));
+  activate ("lab.edit", g_variant_new_uint32 (3));
+  g_assert_true (gtk_widget_get_visible (GTK_WIDGET (editor ())));
+  g_signal_emit_by_name (editor (), "applied", "--filter nonsense");
+  g_assert_true (gtk_widget_get_visible (td_test_part (editor (), "problem")));
+  g_assert_true (is_called ("4  Smooth, copy"));
+  g_signal_emit_by_name (editor (), "applied", "Other: --filter cosine");
+  g_assert_false (gtk_widget_get_visible (GTK_WIDGET (editor ())));
+  td_test_wait (there_are, GUINT_TO_POINTER (5), "the changed copy");
+  g_assert_true (is_called ("4  Other") && is_called ("3  Smooth") && !is_called ("copy"));
+  activate ("lab.edit", g_variant_new_uint32 (0));
+  g_signal_emit_by_name (editor (), "applied", "First: --filter hann");
+  g_assert_true (is_called ("1  First") && is_called ("4  Other"));
+  for (guint n = 4; n > 2; n--) {
+    activate ("lab.remove", g_variant_new_uint32 (0));
+    g_assert_cmpint (is_called ("1  First"), ==, FALSE);
+  }
   td_test_wait (there_are, GUINT_TO_POINTER (3), "two variants and the reference");
-  g_assert_true (gtk_widget_get_visible (histogram)); /* beside each other */
+  activate ("lab.remove", g_variant_new_uint32 (0));
+  g_assert_cmpstr (gtk_label_get_text (lab ("lab_view.figures")), ==,
+                   "A lab compares two variants at least");
+  g_assert_true (is_called ("1  Smooth") && is_called ("2  Other"));
+  activate ("lab.preset", g_variant_new_string ("interpolations"));
   activate ("lab.add", NULL);
   g_signal_emit_by_name (editor (), "applied", "Smooth: --filter hann --cutoff 0.5");
   td_test_wait (there_are, GUINT_TO_POINTER (4), "three variants again");
@@ -735,6 +761,36 @@ there_are_rows (gpointer n)
   return rows_of_pictures () == GPOINTER_TO_UINT (n);
 }
 
+/* Small pictures under one contrast have no histograms, which are all the same but for noise. */
+static void
+test_histograms (void)
+{
+  GtkWidget *histogram = td_test_part (pane_of ("A: 1"), "histogram");
+  GtkToggleButton *link = lab ("lab_view.pictures.link");
+
+  td_test_wait (there_are_rows, GUINT_TO_POINTER (2), "two rows of two");
+  td_test_wait (td_test_is_hidden, histogram, "small pictures without histograms");
+  gtk_toggle_button_set_active (link, FALSE);
+  g_assert_true (gtk_widget_get_visible (histogram));
+  gtk_toggle_button_set_active (link, TRUE);
+  g_assert_false (gtk_widget_get_visible (histogram));
+  choose_mode ("single");
+  g_assert_true (gtk_widget_get_visible (td_test_part (big (), "histogram")));
+  choose_mode ("grid");
+  activate ("lab.remove", g_variant_new_uint32 (2));
+  td_test_wait (there_are, GUINT_TO_POINTER (3), "two variants and the reference");
+  td_test_wait (td_test_is_visible, histogram, "pictures beside each other");
+  activate ("lab.add", NULL);
+  g_signal_emit_by_name (editor (), "applied", "Smooth: --filter hann --cutoff 0.5");
+  td_test_wait (there_are, GUINT_TO_POINTER (4), "three variants again");
+}
+
+static gboolean
+table_is_low (gpointer unused)
+{
+  return gtk_widget_get_height (lab ("lab_view.sheets")) < 230;
+}
+
 /* As many pictures beside each other as makes them large. They have all the room that the table
    can do without. */
 static void
@@ -742,13 +798,21 @@ test_room (void)
 {
   GtkToggleButton *sidebar = td_test_part (td_test_window, "sidebar_button");
 
-  td_test_frames (GTK_WIDGET (td_test_window));
-  g_assert_cmpint (gtk_widget_get_height (lab ("lab_view.sheets")), <, 230);
+  td_test_wait (table_is_low, NULL, "the table to take what it needs");
   gtk_toggle_button_set_active (sidebar, FALSE);
   td_test_wait (there_are_rows, GUINT_TO_POINTER (1), "four beside each other");
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-wide");
   gtk_toggle_button_set_active (sidebar, TRUE);
   td_test_wait (there_are_rows, GUINT_TO_POINTER (2), "two rows");
+}
+
+static gboolean
+two_fill_the_room (gpointer grid)
+{
+  const int two = 2 * gtk_widget_get_width (GTK_WIDGET (pane_of ("A: 1")))
+                  + (int) gtk_grid_get_column_spacing (grid);
+
+  return abs (two - gtk_widget_get_width (grid)) < 4;
 }
 
 /* A reference that is not made leaves no empty place: two pictures share all the room. Who chooses
@@ -762,11 +826,8 @@ test_no_reference (void)
   activate ("lab.remove", g_variant_new_uint32 (2));
   activate ("lab.stop", NULL);
   g_assert_false (gtk_widget_get_visible (GTK_WIDGET (pane_of ("Reference"))));
-  td_test_pause (300);
+  td_test_wait (two_fill_the_room, grid, "two pictures to share the room");
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-no-reference");
-  const int two = 2 * gtk_widget_get_width (GTK_WIDGET (pane_of ("A: 1")))
-                  + (int) gtk_grid_get_column_spacing (grid);
-  g_assert_cmpint (abs (two - gtk_widget_get_width (GTK_WIDGET (grid))), <, 4);
   choose_mode ("single");
   gtk_drop_down_set_selected (chooser, 2);
   g_assert_cmpstr (gtk_label_get_text (td_test_part (big (), "message")), ==,
@@ -790,6 +851,12 @@ static gboolean
 says_stopped (GtkWidget *label, gpointer unused)
 {
   return g_str_equal (gtk_label_get_text (GTK_LABEL (label)), "Stopped");
+}
+
+static gboolean
+last_is_in_sight (gpointer panes)
+{
+  return gtk_widget_get_height (GTK_WIDGET (pane_of ("3"))) <= gtk_widget_get_height (panes);
 }
 
 /* Variants that were stopped say so instead of being black, or of another recipe, and go on by a
@@ -817,13 +884,11 @@ test_stopped (void)
     }
     g_assert_nonnull (td_test_find (lab ("lab_view.table"), GTK_TYPE_LABEL, says_stopped, NULL));
     if (i == 0) {
-      td_test_pause (300);
+      td_test_frames (GTK_WIDGET (td_test_window));
       td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-stopped");
       td_test_pin_window ("lab-stopped", lab ("lab_view"));
       /* In sight, with no room for the reference that is hidden. */
-      GtkWidget *panes = lab ("lab_view.pictures.panes");
-      g_assert_cmpint (gtk_widget_get_height (GTK_WIDGET (pane_of ("3"))), <=,
-                       gtk_widget_get_height (panes));
+      td_test_wait (last_is_in_sight, lab ("lab_view.pictures.panes"), "all variants in sight");
     }
     td_test_click (i ? (GtkWidget *) lab ("lab_view.go_on")
                      : td_test_button (pane_of ("B: 2"), "Go On"));
@@ -850,6 +915,22 @@ test_use (void)
   g_assert_cmpuint (now->row_end, ==, before.row_end);
   td_test_activate ("undo", NULL);
   td_test_show_page ("lab");
+  /* One that is held stays as it was, and is of the window's recipe again when it is let go. */
+  for (guint let_go = 0; let_go < 2; let_go++) {
+    activate ("lab.hold", g_variant_new_uint32 (1));
+    if (!let_go) {
+      TdRecipe other = before;
+      other.filter.cutoff = 0.75;
+      td_session_edit (td_test_session (), &other, NULL);
+    }
+    activate ("lab.use", g_variant_new_uint32 (1));
+    now = td_session_recipe (td_test_session ());
+    g_assert_cmpint (now->interpolation, ==, TD_INTERPOLATION_NEAREST);
+    g_assert_cmpfloat (now->filter.cutoff, ==, let_go ? 0.75 : before.filter.cutoff);
+    td_test_activate ("undo", NULL);
+    td_test_show_page ("lab");
+  }
+  td_test_activate ("undo", NULL);
   td_test_wait (is_measured, NULL, "the lab");
 }
 
@@ -924,6 +1005,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-lab/budget", test_budget);
   g_test_add_func ("/window-lab/blind", test_blind);
   g_test_add_func ("/window-lab/variants", test_variants);
+  g_test_add_func ("/window-lab/menu", test_menu);
   g_test_add_func ("/window-lab/histograms", test_histograms);
   g_test_add_func ("/window-lab/room", test_room);
   g_test_add_func ("/window-lab/no-reference", test_no_reference);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compute/recipe/field.h"
+#include "held-time.h"
 #include "ui-test.h"
 #include "ui/devices-window.h"
 #include "ui/file-row.h"
@@ -49,12 +50,6 @@ is_unmapped (gpointer widget)
   return !gtk_widget_get_mapped (widget);
 }
 
-static gboolean
-is_mapped (gpointer widget)
-{
-  return gtk_widget_get_mapped (widget);
-}
-
 /* The chosen step has the focus: the keyboard goes on with it. */
 static void
 test_focus_after_add (void)
@@ -64,7 +59,7 @@ test_focus_after_add (void)
   GtkListBoxRow *choice = NULL;
 
   gtk_popover_popup (GTK_POPOVER (chooser));
-  td_test_wait (is_mapped, chooser, "the list of steps");
+  td_test_wait (td_test_is_mapped, chooser, "the list of steps");
   for (int i = 0; !choice || !gtk_widget_get_visible (GTK_WIDGET (choice)); i++)
     choice = gtk_list_box_get_row_at_index (GTK_LIST_BOX (list), i);
   gtk_widget_grab_focus (GTK_WIDGET (choice));
@@ -95,6 +90,7 @@ test_axis_line (void)
   recipe.tilt_deg = 2;
   td_session_edit (td_test_session (), &recipe, NULL);
   gtk_adjustment_set_value (td_test_part (view, "row_adjustment"), 20);
+  hold_time (TRUE); /* both are one change only if they are soon after each other */
   g_signal_emit_by_name (td_image_pane_view (td_test_part (view, "sinogram")), "column-moved",
                          44.5);
   const double expected = 44.5 - tan (2 * G_PI / 180) * (20 - middle);
@@ -102,6 +98,7 @@ test_axis_line (void)
                                   0.011);
   g_signal_emit_by_name (td_image_pane_view (td_test_part (view, "projection")), "column-moved",
                          46.5);
+  hold_time (FALSE);
   g_assert_cmpfloat_with_epsilon (td_session_recipe (td_test_session ())->centre_px, expected + 2,
                                   0.011);
   /* One drag is one step to undo. */
@@ -124,10 +121,13 @@ drag_of (gpointer view)
   g_assert_not_reached ();
 }
 
-/* From a place of the picture by so many of its pixels, in two moves that are far apart in time. */
+/* From a place of the picture by so many of its pixels, in two moves that are far apart in time.
+   The pictures are there, and have their room: else it would be another place. */
 static void
 drag_from (gpointer view, double column, double row, double by_columns, double by_rows)
 {
+  td_test_wait (td_test_scan_view_is_settled, NULL, "the pictures");
+  td_test_frames (view);
   const TdView *at = td_slice_view_get_view (view, NULL);
   GtkGesture *drag = drag_of (view);
   const double w = gtk_widget_get_width (view), h = gtk_widget_get_height (view);
@@ -730,7 +730,7 @@ test_key_out_of_sight (void)
   td_test_frames (GTK_WIDGET (td_test_window));
   td_scroll_into_sight (row);
   gtk_popover_popup (GTK_POPOVER (chooser));
-  td_test_wait (is_mapped, chooser, "the list of steps");
+  td_test_wait (td_test_is_mapped, chooser, "the list of steps");
   const double value = gtk_adjustment_get_value (down);
   td_test_pause (600);
   g_assert_cmpfloat (gtk_adjustment_get_value (down), ==, value);
@@ -756,7 +756,7 @@ test_list_at_foot (void)
   const double value = gtk_adjustment_get_value (down);
   td_test_frames (GTK_WIDGET (td_test_window));
   gtk_popover_popup (GTK_POPOVER (chooser));
-  td_test_wait (is_mapped, chooser, "the list of steps");
+  td_test_wait (td_test_is_mapped, chooser, "the list of steps");
   GtkWidget *list = td_test_find (chooser, GTK_TYPE_LIST_BOX, NULL, NULL);
   for (GtkWidget *row = gtk_widget_get_first_child (list); row;
        row = gtk_widget_get_next_sibling (row)) {
@@ -785,7 +785,7 @@ test_list_leaves (void)
   gtk_adjustment_set_value (down, at.origin.y);
   td_test_wait (is_in_sight, button, "the button");
   gtk_popover_popup (GTK_POPOVER (chooser));
-  td_test_wait (is_mapped, chooser, "the list of steps");
+  td_test_wait (td_test_is_mapped, chooser, "the list of steps");
   g_assert_true (gtk_widget_compute_bounds (button, content, &at));
   gtk_adjustment_set_value (down, at.origin.y + at.size.height / 2);
   g_assert_true (gtk_widget_get_visible (chooser));
@@ -794,7 +794,7 @@ test_list_leaves (void)
   gtk_adjustment_set_value (down, at.origin.y);
   td_test_wait (is_in_sight, button, "the button to come back");
   gtk_popover_popup (GTK_POPOVER (chooser));
-  td_test_wait (is_mapped, chooser, "the list of steps");
+  td_test_wait (td_test_is_mapped, chooser, "the list of steps");
   td_test_activate ("toggle-sidebar", NULL);
   g_assert_false (gtk_widget_get_visible (chooser));
   td_test_activate ("toggle-sidebar", NULL);

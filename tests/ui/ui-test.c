@@ -4,8 +4,10 @@
 #include <glib/gstdio.h>
 
 #define DEADLINE_S 150 /* of one wait; TOMODESK_DEADLINE_S: where the program is slower */
+#define LOOK_MS 50
 #define MOST_DUE 50
 #define MOST_PICTURES 300 /* until one is as the one before */
+#define RESTING_FRAMES 3  /* in which nothing is drawn, or a change is */
 
 static gboolean
 set_flag (gpointer flag)
@@ -22,19 +24,51 @@ deadline_s (void)
   return text ? (guint) g_ascii_strtoull (text, NULL, 10) : DEADLINE_S;
 }
 
+static gboolean
+look_again (gpointer unused)
+{
+  return G_SOURCE_CONTINUE;
+}
+
 void
 td_test_wait (TdCondition condition, gpointer user, const char *what)
 {
   gboolean late = FALSE;
   guint deadline = g_timeout_add_seconds (deadline_s (), set_flag, &late);
+  const guint look = g_timeout_add (LOOK_MS, look_again, NULL);
 
   while (!condition (user)) {
     if (late)
       g_error ("waited %u s for: %s", deadline_s (), what);
     g_main_context_iteration (NULL, TRUE);
   }
+  g_source_remove (look);
   if (!late)
     g_source_remove (deadline);
+}
+
+gboolean
+td_test_is_visible (gpointer widget)
+{
+  return gtk_widget_get_visible (widget);
+}
+
+gboolean
+td_test_is_hidden (gpointer widget)
+{
+  return !gtk_widget_get_visible (widget);
+}
+
+gboolean
+td_test_is_sensitive (gpointer widget)
+{
+  return gtk_widget_get_sensitive (widget);
+}
+
+gboolean
+td_test_is_mapped (gpointer widget)
+{
+  return gtk_widget_get_mapped (widget);
 }
 
 static gboolean
@@ -57,33 +91,92 @@ td_test_pause (guint ms)
 
 /* ── Pictures ── */
 
-typedef struct {
-  guint frames;
-} Frames;
+#define MOMENT_MS 2000 /* a moment may never come where something moves all the time */
+#define FRAMES 2       /* after each moment */
 
-static gboolean
-count_frame (GtkWidget *widget, GdkFrameClock *clock, gpointer user)
+/* Until what was put off until there is a moment has come, unless there is none for long. */
+static void
+pass_moment (void)
 {
-  Frames *frames = user;
+  gboolean came = FALSE, late = FALSE;
+  const guint idle = g_idle_add (set_flag, &came);
+  const guint deadline = g_timeout_add (MOMENT_MS, set_flag, &late);
 
-  frames->frames++;
-  gtk_widget_queue_draw (widget);
-  return frames->frames < 4 ? G_SOURCE_CONTINUE : G_SOURCE_REMOVE;
+  while (!came && !late)
+    g_main_context_iteration (NULL, TRUE);
+  if (!came)
+    g_source_remove (idle);
+  if (!late)
+    g_source_remove (deadline);
 }
 
 static gboolean
-frames_are_drawn (gpointer user)
+count_frame (GtkWidget *widget, GdkFrameClock *clock, gpointer n)
 {
-  return ((Frames *) user)->frames >= 4;
+  ++*(guint *) n;
+  gtk_widget_queue_draw (widget);
+  return *(guint *) n < FRAMES ? G_SOURCE_CONTINUE : G_SOURCE_REMOVE;
+}
+
+static gboolean
+frames_are_drawn (gpointer n)
+{
+  return *(guint *) n >= FRAMES;
 }
 
 void
 td_test_frames (GtkWidget *widget)
 {
-  Frames frames = { 0 };
+  for (guint i = 0; i < 2; i++) {
+    guint n = 0;
+    pass_moment ();
+    gtk_widget_add_tick_callback (widget, count_frame, &n, NULL);
+    td_test_wait (frames_are_drawn, &n, "frames");
+  }
+}
 
-  gtk_widget_add_tick_callback (widget, count_frame, &frames, NULL);
-  td_test_wait (frames_are_drawn, &frames, "frames");
+static void
+on_painted (GdkFrameClock *clock, gboolean *painted)
+{
+  *painted = TRUE;
+}
+
+static void
+on_invalidated (GdkPaintable *paintable, guint *drawn)
+{
+  ++*drawn;
+}
+
+/* Until a frame is over, which draws what somebody asked for and nothing else. */
+static void
+pass_frame (GtkWidget *widget)
+{
+  GdkFrameClock *clock = gtk_widget_get_frame_clock (widget);
+  gboolean painted = FALSE;
+  const gulong handler = g_signal_connect (clock, "after-paint", G_CALLBACK (on_painted), &painted);
+
+  gdk_frame_clock_request_phase (clock, GDK_FRAME_CLOCK_PHASE_AFTER_PAINT);
+  td_test_wait (flag_is_set, &painted, "a frame");
+  g_signal_handler_disconnect (clock, handler);
+}
+
+gboolean
+td_test_redraws (gpointer widget, void (*change) (gpointer user), gpointer user)
+{
+  g_autoptr (GdkPaintable) paintable = gtk_widget_paintable_new (widget);
+  guint drawn = 1;
+
+  g_signal_connect (paintable, "invalidate-contents", G_CALLBACK (on_invalidated), &drawn);
+  for (guint i = 0; drawn > 0; i++) {
+    g_assert_cmpuint (i, <, MOST_PICTURES);
+    drawn = 0;
+    for (guint frame = 0; frame < RESTING_FRAMES; frame++)
+      pass_frame (widget);
+  }
+  change (user);
+  for (guint frame = 0; frame < RESTING_FRAMES; frame++)
+    pass_frame (widget);
+  return drawn > 0;
 }
 
 static GdkTexture *

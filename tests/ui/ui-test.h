@@ -10,10 +10,21 @@
    machine. */
 typedef gboolean (*TdCondition) (gpointer user);
 void td_test_wait (TdCondition condition, gpointer user, const char *what);
+
+/* Conditions of a widget, for what the window shows or hides when it has a moment. */
+gboolean td_test_is_visible (gpointer widget);
+gboolean td_test_is_hidden (gpointer widget);
+gboolean td_test_is_sensitive (gpointer widget);
+gboolean td_test_is_mapped (gpointer widget);
 /* Runs the main loop for so long, whatever happens. */
 void td_test_pause (guint ms);
-/* Runs it until the widget was drawn some times: what was to be laid out is, however late. */
+/* Runs it until the widget was drawn some times, after what waits for a moment. What was to be
+   placed and laid out is, however late. */
 void td_test_frames (GtkWidget *widget);
+
+/* Whether a change makes the toolkit draw the widget anew, which td_test_picture() does in any
+   case. Before the change it must come to rest. */
+gboolean td_test_redraws (gpointer widget, void (*change) (gpointer user), gpointer user);
 
 /* The widget as it is drawn, GL areas included: as a PNG file's bytes, or as NAME.png beside the
    test program. The latter is only made if the environment has TOMODESK_PICTURES. */

@@ -9,7 +9,8 @@
 #include "ui/slice-view.h"
 #include "window-test.h"
 
-#define TRIES 1000 /* frames */
+#define TRIES 1000    /* frames */
+#define PATIENCE_S 60 /* where there are more frames in that time: what is awaited has none */
 #define MOST_CHOICES 3
 #define SCROLLING 40 /* frames, at the most */
 #define CELLS_X 8
@@ -362,7 +363,8 @@ window_pins_wrong (const char *place, gpointer top, char **base)
     window_pins_settle (top, base ? 2 : 4);
   else if (!td_test_pins_are_kept (at))
     return NULL;
-  for (guint i = 0; i < TRIES; i++) {
+  const gint64 until_us = g_get_monotonic_time () + (base ? 0 : PATIENCE_S * G_USEC_PER_SEC);
+  for (guint i = 0; i < TRIES || g_get_monotonic_time () < until_us; i++) {
     window_pins_frame (top);
     g_auto (GStrv) shown = window_pins_take (top, base != NULL);
     g_auto (GStrv) lines = base ? window_pins_change (base, shown) : g_strdupv (shown);
@@ -546,6 +548,24 @@ window_pins_leave (GtkWidget *widget, gpointer unused)
   return FALSE;
 }
 
+/* As it stays: not on its way to another size, nor before something comes. */
+static char **
+window_pins_at_rest (gpointer top)
+{
+  char **before = window_pins_take (top, TRUE);
+
+  for (guint i = 0; i < TRIES; i++) {
+    td_test_frames (top);
+    char **now = window_pins_take (top, TRUE);
+    const gboolean same = g_strv_equal ((const char *const *) before, (const char *const *) now);
+    g_strfreev (before);
+    before = now;
+    if (same)
+      break;
+  }
+  return before;
+}
+
 void
 td_test_pin_choices (const char *place, gpointer top)
 {
@@ -557,8 +577,7 @@ td_test_pin_choices (const char *place, gpointer top)
   if (!window_pins_are_compared ())
     return;
   td_test_find (top, GTK_TYPE_WIDGET, window_pins_leave, NULL);
-  window_pins_frame (top);
-  g_auto (GStrv) base = window_pins_take (top, TRUE);
+  g_auto (GStrv) base = window_pins_at_rest (top);
   window_pins_collect (top, types, controls);
   for (guint i = 0; i < controls->len; i++)
     for (guint way = 0, tries = 0;;) {

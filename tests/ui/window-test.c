@@ -69,6 +69,7 @@ td_test_start (void)
   sigaction (SIGSEGV, &action, NULL);
   /* Jobs are processes that look for their place in the queue among the folders there. */
   g_setenv ("XDG_DATA_HOME", td_test_folder (), TRUE);
+  g_setenv ("XDG_CONFIG_HOME", td_test_folder (), TRUE); /* no presets that another run left */
   g_setenv ("TOMODESK_JOB_NICE", "0", TRUE);
   TdApplication *application = td_application_new ();
   g_autoptr (GError) error = NULL;
