@@ -9,8 +9,9 @@
  *     FAIL_INTERRUPTS=1    every other transfer is interrupted (EINTR) and must be tried again
  *     FAIL_UNDER=FOLDER    opens, reads, writes and names count in this folder only
  *     FAIL_TRACE=1         the failing call's stack goes to standard error
- *     FAIL_SEGV=99         a wrong address ends the program with this status; an overflow of the
- *                          stack, on which no handler can run, still ends it by a signal
+ *     FAIL_SEGV=99         a wrong address ends the program with this status, and with the next
+ *                          one if it is libhdf5 that goes there; an overflow of the stack, on which
+ *                          no handler can run, still ends it by a signal
  *     FAIL_FREE=BYTES      are free on the disk where "space" fails; else a block
  *     FAIL_PROCESSORS=8    the program sees so many processors, whatever there are
  *
@@ -72,11 +73,28 @@ fail_at (int kind)
 
 static int segv_status;
 
+/* Who called first what is neither the C library's nor this one's. */
+static int
+fail_at_is_hdf5 (void *const *stack, int n)
+{
+  Dl_info own, libc, info;
+
+  if (!dladdr (stack[0], &own) || !dladdr (dlsym (RTLD_NEXT, "malloc"), &libc))
+    return 0;
+  for (int i = 0; i < n; i++)
+    if (dladdr (stack[i], &info) && info.dli_fbase != own.dli_fbase
+        && info.dli_fbase != libc.dli_fbase)
+      return info.dli_fname && strstr (info.dli_fname, "libhdf5") ? 1 : 0;
+  return 0;
+}
+
 static void
 fail_at_segv (int number)
 {
+  void *stack[40];
+
   (void) number;
-  _exit (segv_status);
+  _exit (segv_status + fail_at_is_hdf5 (stack, backtrace (stack, 40)));
 }
 
 __attribute__ ((constructor)) static void
@@ -91,7 +109,7 @@ fail_at_begin (void)
   }
   folder = getenv ("FAIL_UNDER");
   tracing = getenv ("FAIL_TRACE") != NULL;
-  if (tracing) {
+  if (tracing || segv) {
     void *stack[4];
     backtrace (stack, 4); /* loads what it needs before anything fails */
   }

@@ -7,6 +7,9 @@
  *     SLOW_STORAGE=FOLDER  preads and pwrites of files opened in this folder are slow
  *     SLOW_RATE=100        megabytes (10^6 bytes) a second, of all requests together
  *     SLOW_LATENCY=20      milliseconds that a request waits, beside the others
+ *     SLOW_GATE=FILE       once a megabyte was written, this file is made, and all further writes
+ *                          wait until somebody removes it, though not for ever
+ *     SLOW_UNTIL=FILE      nothing is read or written before this file is there, or as long
  *
  * At the end, standard error is told for how much of the time from the first request to the last
  * answer the line was busy. SLOW_TRACE=1 also tells of every pause of the line above 5 ms.
@@ -24,8 +27,11 @@
 #include <unistd.h>
 
 #define MOST_FILES 65536
+#define BEFORE_GATE 1e6 /* bytes */
+#define GATE_S 300      /* then whoever should have opened it is gone */
 
-static const char *folder;
+static const char *folder, *gate, *until;
+static pthread_once_t gate_once = PTHREAD_ONCE_INIT;
 static double rate = 100e6, latency = 20e-3;
 static int tracing;
 static atomic_char watched[MOST_FILES]; /* file descriptors opened in the folder */
@@ -47,6 +53,8 @@ __attribute__ ((constructor)) static void
 slow_storage_begin (void)
 {
   folder = getenv ("SLOW_STORAGE");
+  gate = getenv ("SLOW_GATE");
+  until = getenv ("SLOW_UNTIL");
   tracing = getenv ("SLOW_TRACE") != NULL;
   if (getenv ("SLOW_RATE"))
     rate = atof (getenv ("SLOW_RATE")) * 1e6;
@@ -65,12 +73,29 @@ slow_storage_end (void)
              read_bytes * 1e-6, written_bytes * 1e-6);
 }
 
+static void
+slow_storage_pause (double seconds)
+{
+  const struct timespec pause
+      = { (time_t) seconds, (long) ((seconds - (double) (time_t) seconds) * 1e9) };
+
+  nanosleep (&pause, NULL);
+}
+
+static void
+slow_storage_shut (void)
+{
+  close (creat (gate, 0600));
+}
+
 /* Returns when the line has moved the bytes. */
 static void
 slow_storage_wait (int file, size_t bytes, int writing)
 {
   if (file < 0 || file >= MOST_FILES || !watched[file])
     return;
+  for (const double asked = now (); until && access (until, F_OK) != 0 && now () - asked < GATE_S;)
+    slow_storage_pause (5e-3);
   const double begun = now ();
   pthread_mutex_lock (&lock);
   double start = begun + latency;
@@ -84,14 +109,17 @@ slow_storage_wait (int file, size_t bytes, int writing)
   const double takes = (double) bytes / rate;
   line_free = start + takes;
   busy += takes;
+  const int held = gate && writing && written_bytes >= BEFORE_GATE;
   *(writing ? &written_bytes : &read_bytes) += (double) bytes;
   const double end = line_free;
   pthread_mutex_unlock (&lock);
   const double left = end - now ();
-  if (left > 0) {
-    const struct timespec pause = { (time_t) left, (long) ((left - (time_t) left) * 1e9) };
-    nanosleep (&pause, NULL);
-  }
+  if (left > 0)
+    slow_storage_pause (left);
+  if (held)
+    pthread_once (&gate_once, slow_storage_shut);
+  while (held && access (gate, F_OK) == 0 && now () - end < GATE_S)
+    slow_storage_pause (1e-3);
 }
 
 #define REAL(name)                                                                                 \

@@ -4,6 +4,7 @@
    fails ends each of them with its error, whichever read it is. */
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "compute/engine/centre.h"
 #include "compute/engine/job.h"
@@ -21,25 +22,30 @@
 #else
 #define FAILING_STEP 1
 #endif
-#define MOST_AFTER 2 /* one that was begun on either of two threads */
 
 /* A scan of a phantom that cancels when it is read for the @cancel_at-th time, counted from 1. */
 typedef struct {
   TdScan *inner;
   GCancellable *cancellable;
   guint cancel_at; /* 0: never */
-  gint events, after;
+  gint events;
+  GHashTable *after; /* threads that began something after that; changed by many */
+  GMutex lock;
   const char *const *options; /* of the recipe, names and values; NULL: presets */
   guint fail_at;              /* the read that fails, counted from 1; 0: none */
   gint reads;
 } Watched;
 
-/* A piece of work that can be seen: a read, a report, a slice. */
+/* A piece of work that can be seen: a read, a report, a slice. What a thread had begun when it was
+   cancelled may still be seen, however many threads there are. What the same thread begins after
+   that is new. */
 static void
 happened (Watched *watched)
 {
-  if (g_cancellable_is_cancelled (watched->cancellable))
-    g_atomic_int_inc (&watched->after);
+  if (g_cancellable_is_cancelled (watched->cancellable)) {
+    g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&watched->lock);
+    g_assert_true (g_hash_table_add (watched->after, g_thread_self ()));
+  }
   if ((guint) g_atomic_int_add (&watched->events, 1) + 1 == watched->cancel_at)
     g_cancellable_cancel (watched->cancellable);
 }
@@ -127,7 +133,9 @@ run (Work work, guint cancel_at)
   g_autoptr (TdScan) inner = td_phantom_scan_new (&spec, NULL);
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   g_autoptr (GError) error = NULL;
-  Watched watched = { inner, cancellable, cancel_at, 0, 0 };
+  g_autoptr (GHashTable) after = g_hash_table_new (NULL, NULL);
+  Watched watched
+      = { .inner = inner, .cancellable = cancellable, .cancel_at = cancel_at, .after = after };
   g_autoptr (TdScan) scan = watched_scan (&watched);
 
   gboolean ok = work (scan, &watched, &error);
@@ -137,7 +145,6 @@ run (Work work, guint cancel_at)
   }
   g_assert_false (ok);
   g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
-  g_assert_cmpint (watched.after, <=, MOST_AFTER);
   return (guint) watched.events;
 }
 
@@ -237,15 +244,101 @@ test_child (void)
   g_assert_cmpstr (how, ==, NULL);
 }
 
+/* What a child of this program does. */
+#define CHILD "child-"
+
+static int
+child_main (const char *what)
+{
+  const struct rlimit none = { 0, 0 };
+
+  setrlimit (RLIMIT_CORE, &none);
+  if (g_ascii_isdigit (*what))
+    return (int) g_ascii_strtoll (what, NULL, 10);
+  if (strcmp (what, "named") == 0)
+    return g_getenv ("TOMODESK_CHILD") && g_getenv ("HOME") ? 0 : 4;
+  if (strcmp (what, "told") == 0)
+    return g_getenv ("TOMODESK_CHILD") && g_getenv ("TOLD") && !g_getenv ("HOME") ? 0 : 5;
+  if (strcmp (what, "begins") == 0 || strcmp (what, "begins otherwise") == 0) {
+    char *words[] = { (char *) "program", (char *) "begins", NULL };
+    return td_helper_begin (2, words, what) == (strcmp (what, "begins") == 0)
+                   && !td_helper_begin (1, words, what) && !td_helper_exists ()
+               ? 0
+               : 7;
+  }
+  if (strcmp (what, "limited") == 0) {
+    struct rlimit now[2];
+    td_helper_limit (0, 0);
+    getrlimit (RLIMIT_CPU, &now[0]);
+    td_helper_limit (77, 0);
+    td_helper_limit (900, 0); /* never more than before */
+    getrlimit (RLIMIT_CPU, &now[1]);
+    return now[0].rlim_cur > 900 && now[1].rlim_cur == 77 ? 0 : 8;
+  }
+  if (strcmp (what, "sleeps") == 0)
+    g_usleep (60 * G_USEC_PER_SEC);
+  raise (strcmp (what, "trap") == 0 ? SIGTRAP : strcmp (what, "computes") == 0 ? SIGXCPU : SIGUSR1);
+  return 6;
+}
+
+/* How a child ends is told in words; one that ends well, or is cancelled, says nothing. */
+static void
+test_child_ends (void)
+{
+  static const struct {
+    const char *what, *says; /* says: NULL: nothing */
+    gboolean cancelled, told;
+  } cases[] = {
+    { CHILD "0", NULL },
+    { CHILD "3", "ended the process (status 3)" },
+    { CHILD "trap", TD_HELPER_NO_MEMORY },
+    { CHILD "computes", "computed without an end" },
+    { CHILD "crashes", "crashed (User defined signal 1)" },
+    { CHILD "sleeps", "did not answer within 1 s" },
+    { CHILD "sleeps", NULL, TRUE },
+    { CHILD "named", NULL },
+    { CHILD "begins", NULL }, /* it has no children of its own */
+    { CHILD "begins otherwise", NULL },
+    { CHILD "limited", NULL },
+    { CHILD "told", NULL, FALSE, TRUE },
+  };
+
+  g_setenv ("HOME", "/", FALSE);
+  g_setenv ("TOMODESK_PROBE_SECONDS", "7", TRUE);
+  g_assert_cmpuint (td_helper_seconds (3), ==, 7);
+  g_unsetenv ("TOMODESK_PROBE_SECONDS");
+  g_assert_cmpuint (td_helper_seconds (3), ==, 3);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const char *const words[] = { cases[i].what, NULL };
+    char *environment[] = { (char *) "TOLD=1", NULL };
+    g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+    const gint64 begun = g_get_monotonic_time ();
+
+    if (cases[i].cancelled)
+      g_cancellable_cancel (cancellable);
+    g_autofree char *how
+        = td_helper_run (words, cases[i].told ? environment : NULL,
+                         cases[i].says && strstr (cases[i].says, "answer") ? 1 : 0, cancellable);
+    g_autoptr (TdMessage) message = how ? td_message_unpack (how) : NULL;
+    g_autofree char *text = message ? td_message_text (message, NULL) : NULL;
+    g_test_message ("%s: %s", cases[i].what, text);
+    g_assert_cmpstr (text, ==, cases[i].says);
+    g_assert_cmpint (g_get_monotonic_time () - begun, <, 50 * G_USEC_PER_SEC);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
+  if (argc == 2 && g_str_has_prefix (argv[1], CHILD))
+    return child_main (argv[1] + strlen (CHILD));
   if (argc == 2 && strcmp (argv[1], INTERRUPTED) == 0)
     return raise (SIGINT) || raise (SIGTERM) || raise (SIGHUP);
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/cancel/search", test_search);
   g_test_add_func ("/cancel/job", test_job);
   g_test_add_func ("/cancel/child", test_child);
+  g_test_add_func ("/cancel/child-ends", test_child_ends);
   g_test_add_func ("/reads/fail", test_reads);
   return g_test_run ();
 }

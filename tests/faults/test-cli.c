@@ -351,6 +351,8 @@ test_full_disk (gconstpointer output)
   g_assert_cmpuint (count_entries (folder->path, "."), ==, 1);
 }
 
+#define MOMENTS 24 /* at which it comes */
+
 /* @twice: another signal comes at the same time, as when a terminal closes. */
 static int
 interrupt_after (const char *folder, guint delay_us, gboolean twice, const char *output)
@@ -383,6 +385,23 @@ interrupt_after (const char *folder, guint delay_us, gboolean twice, const char 
   return WIFEXITED (status) ? WEXITSTATUS (status) : 128 + WTERMSIG (status);
 }
 
+/* How long the job takes here by itself, in microseconds. */
+static gint
+uninterrupted_us (const char *folder, const char *output)
+{
+  g_autofree char *path = g_build_filename (folder, output, NULL);
+  const gint64 start = g_get_monotonic_time ();
+  g_auto (TdTestRun) run = { 0 };
+
+  td_test_cli (&run, folder, "reconstruct", "long.nxs", "--device", "host", "--output", output,
+               NULL);
+  const gint64 took = g_get_monotonic_time () - start;
+  g_assert_cmpint (run.status, ==, 0);
+  test_folder_remove (path);
+  return (gint) MIN (took, 3 * G_USEC_PER_SEC);
+}
+
+/* At any moment of the job, from its first to its last. */
 static void
 test_interrupt (gconstpointer output)
 {
@@ -390,8 +409,9 @@ test_interrupt (gconstpointer output)
   guint cancelled = 0;
 
   make_long_scan (folder->path);
-  for (guint i = 0; i < 24; i++) {
-    guint delay_us = (guint) g_test_rand_int_range (5000, 250000);
+  const gint part_us = MAX (uninterrupted_us (folder->path, output) / MOMENTS, 1);
+  for (guint i = 0; i < MOMENTS; i++) {
+    guint delay_us = (guint) g_test_rand_int_range ((gint) i * part_us, (gint) (i + 1) * part_us);
     int status = interrupt_after (folder->path, delay_us, i % 2, output);
     g_test_message ("after %u ms: %d", delay_us / 1000, status);
     if (status == 0) {
