@@ -13,11 +13,13 @@
 
 #include "cluster/job-file.h"
 #include "cluster/model.h"
+#include "cluster/worker.h"
 #include "compute/device/host-fft.h"
 #include "compute/device/host.h"
 #include "compute/engine/engine.h"
 #include "compute/methods/methods.h"
 #include "compute/filter.h"
+#include "config.h"
 #include "dataset/json-walk.h"
 #include "dataset/volume.h"
 #include "tests/common/cli.h"
@@ -82,6 +84,7 @@ typedef struct {
   const char *scan, *device, *recipe; /* options of the command line; NULL: none */
   const char *format;                 /* NULL: bigtiff */
   TdClusterMode mode;
+  guint64 memory; /* of each rank; 0: what is there */
 } Case;
 
 static char *
@@ -119,9 +122,13 @@ single_volume (const Case *test)
 typedef struct {
   char *folder, *output;
   GPid pid;
+  gint64 begun_us;
   int status;   /* exit status of mpirun; -1: by a signal */
-  double taken; /* seconds */
+  double taken; /* seconds that were waited for its end */
+  double lived; /* from before its start to its end */
 } Work;
+
+static double usual_s; /* what a job took that was done last */
 
 static void
 work_clear (Work *work)
@@ -184,6 +191,7 @@ work_spawn (Work *work, const char *const *argv, char **environment)
 {
   g_autoptr (GError) error = NULL;
 
+  work->begun_us = g_get_monotonic_time ();
   g_spawn_async (NULL, (char **) argv, environment,
                  G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL
                      | G_SPAWN_STDERR_TO_DEV_NULL,
@@ -210,7 +218,13 @@ work_start (Work *work, guint ranks)
 }
 
 /* A job that has not ended by then never will. */
-#define LONGEST_S 120
+#define LONGEST_S 300
+
+static double
+seconds_since (gint64 start_us)
+{
+  return (g_get_monotonic_time () - start_us) * 1e-6;
+}
 
 static void
 work_wait_for (Work *work, guint longest_s)
@@ -219,15 +233,15 @@ work_wait_for (Work *work, guint longest_s)
   int status;
   pid_t ended;
 
-  while ((ended = waitpid (work->pid, &status, WNOHANG)) == 0
-         && g_get_monotonic_time () - start < longest_s * G_USEC_PER_SEC)
+  while ((ended = waitpid (work->pid, &status, WNOHANG)) == 0 && seconds_since (start) < longest_s)
     g_usleep (20000);
   if (ended == 0) {
     kill (work->pid, SIGKILL);
     g_error ("%s: the job hangs", work->folder);
   }
-  g_test_message ("ended after %.1f s", (g_get_monotonic_time () - start) * 1e-6);
-  work->taken = (g_get_monotonic_time () - start) * 1e-6;
+  work->taken = seconds_since (start);
+  work->lived = seconds_since (work->begun_us);
+  g_test_message ("ended after %.1f s", work->taken);
   work->status = WIFEXITED (status) ? WEXITSTATUS (status) : -1;
 }
 
@@ -235,6 +249,14 @@ static void
 work_wait (Work *work)
 {
   work_wait_for (work, LONGEST_S);
+}
+
+/* Whoever waits is told within ten seconds, or in the time of a few jobs where a busy computer
+   takes long for each. */
+static void
+work_assert_soon (const Work *work)
+{
+  g_assert_cmpfloat (work->taken, <, MAX (10, 5 * usual_s));
 }
 
 /* The last event of that name; NULL: none. (transfer full) */
@@ -322,19 +344,22 @@ work_cancel (const Work *work)
   g_assert_true (g_file_set_contents (flag, "", 0, NULL));
 }
 
-/* TRUE: the moment came before the job's end. */
+/* TRUE: the moment came before the job's end. A job that waits for ever is ended. */
 static gboolean
 work_await (const Work *work, gboolean (*when) (const Work *work))
 {
+  const gint64 start = g_get_monotonic_time ();
   gboolean came = FALSE;
 
-  while (!came && work_runs (work)) {
+  while (!came && work_runs (work) && seconds_since (start) < LONGEST_S) {
     came = when (work);
     g_usleep (5000);
   }
   g_autoptr (JsonNode) failed = came ? NULL : work_event (work, "failed");
-  if (!came)
-    g_test_message ("%s", failed ? td_json_string (failed, "text") : "the job ended too soon");
+  if (!came) {
+    kill (work->pid, SIGTERM);
+    g_test_message ("%s", failed ? td_json_string (failed, "text") : "the moment never came");
+  }
   return came;
 }
 
@@ -362,6 +387,7 @@ work_assert_done (const Work *work)
   g_autofree char *part = g_path_get_basename (work->folder);
   g_autofree char *left = g_strconcat (work->output, ".", part, ".part", NULL);
   g_assert_false (g_file_test (left, G_FILE_TEST_EXISTS));
+  usual_s = work->lived;
 }
 
 /* ── Volumes ── */
@@ -456,6 +482,48 @@ assert_told (const Work *work, const Case *test)
   g_assert_cmpuint (slices, ==, td_json_count (start, "slices"));
 }
 
+/* Each rank has left its mark before it asked for MPI, and the start is told with where and what.
+ */
+static void
+assert_begun (const Work *work, guint ranks)
+{
+  TestFolder marks = { g_build_filename (work->folder, TD_WORKER_RANKS, NULL) };
+  g_autoptr (JsonNode) start = work_event (work, "start"), done = work_event (work, "done");
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdVolume) volume = td_volume_open (work->output, &error);
+
+  g_assert_no_error (error);
+  g_assert_cmpuint (test_folder_count (&marks), ==, ranks);
+  for (guint i = 0; i < ranks; i++) {
+    g_autofree char *name = g_strdup_printf ("%u-%u-%s", i, ranks, g_get_host_name ());
+    g_autofree char *path = test_folder_file (&marks, name);
+    g_assert_true (g_file_test (path, G_FILE_TEST_EXISTS));
+  }
+  g_free (marks.path);
+  const TdVolumeFacts *facts = td_volume_facts (volume);
+  g_autofree char *nodes = td_json_text (td_json_at (start, "nodes"), FALSE);
+  g_autofree char *here = g_strdup_printf ("[\"%s\"]", g_get_host_name ());
+  g_assert_cmpstr (nodes, ==, here);
+  g_assert_cmpstr (td_json_string (start, "version"), ==, TD_VERSION);
+  g_assert_cmpuint (td_json_count (start, "nx"), ==, facts->nx);
+  g_assert_cmpuint (td_json_count (start, "ny"), ==, facts->ny);
+  g_assert_cmpuint (td_json_count (start, "slices"), ==, facts->n_slices);
+  g_assert_cmpfloat_with_epsilon (td_json_number (start, "pixel_mm"), facts->voxel_mm, 1e-9);
+  /* The end tells each stage, none of which took longer than the whole. */
+  static const char *const stages[] = { "start",    "read",   "filter", "gather", "back-project",
+                                        "transfer", "reduce", "store",  "compute" };
+  JsonObject *took = json_node_get_object (td_json_at (done, "stages"));
+  g_assert_cmpuint (json_object_get_size (took), ==, G_N_ELEMENTS (stages));
+  for (guint i = 0; i < G_N_ELEMENTS (stages); i++) {
+    g_assert_cmpfloat (json_object_get_double_member (took, stages[i]), >=, 0);
+    if (strcmp (stages[i], "gather") != 0 && strcmp (stages[i], "reduce") != 0) /* which are sums */
+      g_assert_cmpfloat (json_object_get_double_member (took, stages[i]), <=,
+                         td_json_number (done, "seconds") * ranks);
+  }
+  g_assert_cmpfloat (json_object_get_double_member (took, "compute"), >, 0);
+  g_assert_cmpfloat (td_json_number (done, "seconds"), <=, work->lived);
+}
+
 /* What is told to be on the disk is of the slices that one row of ranks was told to have. */
 static void
 assert_parts (const Work *work)
@@ -520,13 +588,44 @@ assert_provenance (const Work *work, const char *single, const Case *test)
   g_assert_cmpuint (td_json_count (shared, "cluster/rows"), ==, test->rows);
   g_assert_cmpuint (td_json_count (shared, "cluster/columns"), ==, test->columns);
   g_assert_cmpfloat (td_json_number (shared, "seconds"), >, 0);
-  g_assert_cmpfloat (td_json_number (shared, "seconds"), <=, work->taken);
+  g_assert_cmpfloat (td_json_number (shared, "seconds"), <=, work->lived);
+}
+
+/* What ranks take is what a plan takes, and what they exchange. That is an eighth of the memory
+   that they may take, or a quarter where they gather views. The host's is shared by its ranks. */
+static void
+assert_memory (const Work *work, const Case *test)
+{
+  const guint64 exchanged = test->memory / 8 * (test->mode == TD_CLUSTER_IFDK ? 2 : 1);
+  g_autofree char *path = scan_path (test->scan);
+  g_autoptr (JsonNode) rank = work_event (work, "rank");
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdScan) scan = td_scan_open (path, NULL, NULL, &error);
+  TdRecipe recipe;
+
+  g_assert_no_error (error);
+  td_recipe_init (&recipe);
+  recipe_take (&recipe, test->recipe);
+  recipe.output_format = TD_VOLUME_BIGTIFF;
+  g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
+  recipe.memory_limit_bytes = test->memory - exchanged;
+  recipe.device_memory_limit_bytes = td_host_memory_bytes () / test->ranks;
+  if (test->memory)
+    recipe.device_memory_limit_bytes
+        = MIN (recipe.device_memory_limit_bytes, test->memory - exchanged);
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, work->output, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpfloat (td_json_number (rank, "memory"), ==,
+                     (double) (td_plan_facts (plan)->host_bytes + exchanged));
+  g_assert_cmpfloat (td_json_number (rank, "device_memory"), ==,
+                     (double) td_plan_facts (plan)->device_bytes);
 }
 
 static void
 check_case (const Case *test)
 {
-  const TdClusterWish wish = { .view_slice = -1 };
+  const TdClusterWish wish = { .view_slice = -1, .memory_bytes = test->memory };
   g_autofree char *single = single_volume (test);
   g_auto (Work) work;
 
@@ -541,7 +640,10 @@ check_case (const Case *test)
   assert_same (work.output, single, test->ordered || test->columns == 1);
   assert_told (&work, test);
   assert_parts (&work);
+  assert_begun (&work, test->ranks);
   assert_provenance (&work, single, test);
+  if (strcmp (test->device, "host") == 0)
+    assert_memory (&work, test);
   /* Ranks of a computer share its memory. */
   g_autoptr (JsonNode) rank = work_event (&work, "rank");
   g_assert_cmpfloat (td_json_number (rank, "memory_there") * test->ranks, <=,
@@ -585,8 +687,8 @@ test_few_grids (void)
 {
   static const Case cases[] = {
     { 6, 3, 2, TRUE, "short", "host" },
-    { 4, 2, 2, FALSE, "offset", "host", NULL, "hdf5" },
-    { 4, 2, 2, TRUE, "full", "host", NULL, "tiff", .mode = TD_CLUSTER_IFDK },
+    { 4, 2, 2, FALSE, "offset", "host", NULL, "hdf5", .memory = 70 << 20 },
+    { 4, 2, 2, TRUE, "full", "host", NULL, "tiff", .mode = TD_CLUSTER_IFDK, .memory = 90 << 20 },
     { 3, 1, 3, FALSE, "offset", "host", .mode = TD_CLUSTER_IFDK },
     { 6, 3, 2, TRUE, "full", "host", .mode = TD_CLUSTER_IFDK },
     { 4, 2, 2, FALSE, "full", "host" },
@@ -811,6 +913,54 @@ test_iterative (void)
 
 /* ── What a job tells ── */
 
+#define MACHINE                                                                                    \
+  "nodes:1 ranks:2 links:1 load:0.01+1G filter:0.02+2G update:1G link:0.03+3G reduce:0.04+4G "     \
+  "store:0.05+5G queue:0"
+
+/* What the model says of the job, at its start and at its end. */
+static void
+assert_predicted (const Work *work, const Case *test, const char *words)
+{
+  g_autoptr (JsonNode) plan = work_event (work, "plan"), done = work_event (work, "done");
+  g_autofree char *path = scan_path (test->scan);
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdScan) scan = td_scan_open (path, NULL, NULL, &error);
+  g_autoptr (JsonNode) said = json_node_ref (td_json_at (done, "predicted"));
+  TdModelMachine machine;
+  TdModelTimes times;
+  TdRecipe recipe;
+
+  g_assert_no_error (error);
+  td_recipe_init (&recipe);
+  recipe.output_format = TD_VOLUME_BIGTIFF;
+  g_strlcpy (recipe.devices, test->device, sizeof recipe.devices);
+  g_autoptr (TdPlan) whole = td_plan_new (engine, scan, &recipe, work->output, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_true (td_model_machine_parse (&machine, words, &error));
+  const TdModelProblem problem
+      = td_model_problem (td_scan_facts (scan), td_plan_facts (whole), &recipe);
+  td_model_predict (&machine, &problem, test->mode, test->rows, test->columns, &times);
+  const struct {
+    const char *name;
+    double seconds;
+  } stages[] = { { "back-project", times.back_project },
+                 { "compute", times.total },
+                 { "read", times.load },
+                 { "filter", times.filter },
+                 { "gather", times.gather },
+                 { "transfer", times.upload + times.download },
+                 { "reduce", times.reduce },
+                 { "store", times.store } };
+  JsonNode *const told[] = { plan, said };
+  for (guint k = 0; k < G_N_ELEMENTS (told); k++) {
+    for (guint i = 0; i < G_N_ELEMENTS (stages); i++)
+      g_assert_cmpfloat_with_epsilon (td_json_number (told[k], stages[i].name), stages[i].seconds,
+                                      1e-6 * stages[i].seconds + 1e-12);
+    g_assert_cmpstr (td_json_string (told[k], "bound"), ==, times.bound);
+  }
+}
+
 static void
 test_slice_first (void)
 {
@@ -822,12 +972,12 @@ test_slice_first (void)
 
   work_submit (&work, &test, &wish);
   g_autofree char *machine = g_build_filename (work.folder, "machine.txt", NULL);
-  g_assert_true (g_file_set_contents (machine, "ranks:2 update:1G", -1, NULL));
+  g_assert_true (g_file_set_contents (machine, MACHINE, -1, NULL));
   work_start (&work, test.ranks);
   work_wait (&work);
   work_assert_done (&work);
+  assert_predicted (&work, &test, MACHINE);
   g_autoptr (JsonNode) done = work_event (&work, "done");
-  g_assert_cmpfloat (td_json_number (done, "predicted/back-project"), >, 0);
   g_assert_cmpfloat (td_json_number (done, "stages/back-project"), >, 0);
   g_autoptr (JsonNode) start = work_event (&work, "start");
   const double all_s = td_json_number (done, "time") - td_json_number (start, "time");
@@ -972,6 +1122,35 @@ test_wisdom (void)
   assert_same (work.output, single, TRUE);
 }
 
+/* A job of two ranks. The second alone has @variables (with blanks between) and a library that
+   makes calls of the system fail. */
+static void
+work_start_spoilt (Work *work, const char *variables)
+{
+  g_auto (GStrv) environment = g_get_environ ();
+  g_autofree char *line = g_strdup_printf (
+      "%s --bind-to none -n 1 %s run %s : -n 1 env LD_PRELOAD=%s %s %s run %s",
+      g_getenv ("TOMODESK_MPIRUN"), g_getenv ("TOMODESK_WORKER"), work->folder,
+      g_getenv ("TOMODESK_FAIL_AT"), variables, g_getenv ("TOMODESK_WORKER"), work->folder);
+  g_auto (GStrv) argv = g_strsplit (line, " ", -1);
+
+  work_spawn (work, (const char *const *) argv, environment);
+}
+
+/* The job ended, and told that the other rank cannot read the scan. */
+static void
+assert_unreadable (const Work *work, const char *scan)
+{
+  g_autoptr (JsonNode) failed = work_event (work, "failed");
+
+  g_assert_cmpint (work->status, !=, 0);
+  g_assert_nonnull (failed);
+  g_test_message ("%s: %s", td_json_string (failed, "stage"), td_json_string (failed, "text"));
+  g_assert_cmpuint (td_json_count (failed, "rank"), ==, 1);
+  g_assert_nonnull (strstr (td_json_string (failed, "text"), scan));
+  g_assert_false (g_file_test (work->output, G_FILE_TEST_EXISTS));
+}
+
 /* One of the nodes cannot read the scan: which one is told, and why. */
 static void
 test_unreadable (void)
@@ -979,27 +1158,39 @@ test_unreadable (void)
   static const Case test = { 2, 2, 1, FALSE, "full", "host" };
   const TdClusterWish wish = { .view_slice = -1 };
   g_autofree char *scan = scan_path (test.scan);
-  g_auto (GStrv) environment = g_get_environ ();
+  g_autofree char *variables = g_strdup_printf ("FAIL_AT=open:1+ FAIL_UNDER=%s", scan);
   g_auto (Work) work;
 
   work_submit (&work, &test, &wish);
-  g_autofree char *line = g_strdup_printf (
-      "%s --bind-to none -n 1 %s run %s : -n 1 env LD_PRELOAD=%s FAIL_AT=open:1+ FAIL_UNDER=%s %s "
-      "run %s",
-      g_getenv ("TOMODESK_MPIRUN"), g_getenv ("TOMODESK_WORKER"), work.folder,
-      g_getenv ("TOMODESK_FAIL_AT"), scan, g_getenv ("TOMODESK_WORKER"), work.folder);
-  g_auto (GStrv) argv = g_strsplit (line, " ", -1);
-  work_spawn (&work, (const char *const *) argv, environment);
+  work_start_spoilt (&work, variables);
   g_assert_true (work_await (&work, has_begun)); /* what mpirun takes before is the computer's */
   work_wait (&work);
-  g_assert_cmpint (work.status, !=, 0);
-  g_assert_cmpfloat (work.taken, <, 10);
-  g_autoptr (JsonNode) failed = work_event (&work, "failed");
-  g_assert_nonnull (failed);
-  g_test_message ("%s: %s", td_json_string (failed, "stage"), td_json_string (failed, "text"));
-  g_assert_cmpuint (td_json_count (failed, "rank"), ==, 1);
-  g_assert_nonnull (strstr (td_json_string (failed, "text"), scan));
-  g_assert_false (g_file_test (work.output, G_FILE_TEST_EXISTS));
+  work_assert_soon (&work);
+  assert_unreadable (&work, scan);
+}
+
+/* The same once all compute: of the frames that a rank wants it can read some. Others wait for its
+   sums, or for its views. */
+static void
+test_unreadable_late (void)
+{
+  static const Case cases[] = { { 2, 1, 2, TRUE, "full", "host" },
+                                { 2, 2, 1, FALSE, "full", "host", .mode = TD_CLUSTER_IFDK } };
+  const TdClusterWish wish = { .view_slice = -1 };
+  g_autofree char *scan = scan_path (cases[0].scan);
+  /* A frame is opened twice by then, and read by four calls or so. */
+  g_autofree char *variables = g_strdup_printf ("FAIL_AT=read:180+ FAIL_UNDER=%s", scan);
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_auto (Work) work;
+
+    work_submit (&work, &cases[i], &wish);
+    work_start_spoilt (&work, variables);
+    work_wait (&work);
+    assert_unreadable (&work, scan);
+    g_autoptr (JsonNode) start = work_event (&work, "start");
+    g_assert_nonnull (start);
+  }
 }
 
 /* What jobs of the device left in a home, whatever their sizes. */
@@ -1036,7 +1227,9 @@ test_shares (void)
   for (guint i = 0; i < 2; i++) {
     g_autofree char *name = g_strdup_printf ("home-%u", i), *own = test_folder_file (home, name);
     plant_rate (own, rates[i]);
-    g_string_append_printf (line, "%s -n 1 env XDG_CACHE_HOME=%s %s run %s",
+    g_string_append_printf (line,
+                            "%s -n 1 env SLURM_JOB_ID=77 SLURM_RESTART_COUNT=2 "
+                            "XDG_CACHE_HOME=%s %s run %s",
                             i == 0 ? " --bind-to none" : " :", own, g_getenv ("TOMODESK_WORKER"),
                             work.folder);
   }
@@ -1051,6 +1244,10 @@ test_shares (void)
   g_assert_cmpuint (td_json_count (rank, "first"), ==, 7);
   g_assert_cmpuint (td_json_count (rank, "count"), ==, 22);
   g_assert_cmpuint (td_json_count (rank, "views"), ==, 45);
+  /* Slurm's number of the job, and how often it began it anew. */
+  g_autoptr (JsonNode) start = work_event (&work, "start");
+  g_assert_cmpstr (td_json_string (start, "job"), ==, "77");
+  g_assert_cmpuint (td_json_count (start, "restarts"), ==, 2);
 }
 
 static const struct {
@@ -1062,6 +1259,8 @@ static const struct {
     { 2, 2, 1, FALSE, "full", "host", "--prepare rings", .mode = TD_CLUSTER_IFDK },
     "without gathering views" },
   { "device", { 2, 0, 0, FALSE, "full", "opencl:97" }, "opencl:97" },
+  { "range", { 2, 2, 1, FALSE, "full", "host", "--bits 8 --range 100:200" }, "outside the range" },
+  { "nothing", { 2, 1, 2, FALSE, "held", "host", "--rows 0:1" }, "0 or no number" },
   { "slices", { 3, 3, 1, FALSE, "full", "host", "--rows 5:7", NULL }, "2 slices" },
   { "ranks", { 2, 2, 2, FALSE, "full", "host" }, "needs 4 ranks" },
   { "steps", { 2, 1, 2, FALSE, "full", "host", "--prepare rings", NULL }, "rings" },
@@ -1071,7 +1270,7 @@ static const struct {
   { "scan", { 2, 0, 0, FALSE, "absent", "host" }, "absent" },
 };
 
-#define QUICK_REFUSED 2
+#define QUICK_REFUSED 4
 
 static void
 test_refused (gconstpointer data)
@@ -1321,7 +1520,7 @@ test_death (gconstpointer data)
   kill (victim, SIGKILL);
   work_wait (&work);
   g_assert_cmpint (work.status, !=, 0);
-  g_assert_cmpfloat (work.taken, <, 10);
+  work_assert_soon (&work);
   g_assert_cmpuint (count_ranks (&work, test.ranks), ==, 0);
   g_autoptr (JsonNode) failed = work_event (&work, "failed");
   g_autofree char *who = g_strdup_printf ("Rank %u has ended", deaths[at].rank);
@@ -1356,7 +1555,9 @@ test_iterative_again (void)
   environment = g_environ_setenv (environment, "SLOW_RATE", "0.01", TRUE);
   work_start_in (&work, test.ranks, environment);
   g_assert_true (work_await (&work, has_part));
-  kill (find_rank (&work, 0), SIGKILL);
+  const pid_t victim = find_rank (&work, 0);
+  g_assert_cmpint (victim, >, 0);
+  kill (victim, SIGKILL);
   work_wait (&work);
   g_assert_cmpint (work.status, !=, 0);
   g_assert_false (g_file_test (work.output, G_FILE_TEST_EXISTS));
@@ -1429,6 +1630,7 @@ test_silence (void)
   g_assert_null (early);
 
   const pid_t victim = find_rank (&work, 1);
+  g_assert_cmpint (victim, >, 0);
   kill (victim, SIGSTOP);
   work_wait (&work);
   kill (victim, SIGKILL);
@@ -1487,13 +1689,16 @@ test_hang (gconstpointer data)
   const Case test = { 2,      hangs[at].mode ? 2 : 1, hangs[at].mode ? 1 : 2, TRUE, "full",
                       "host", .mode = hangs[at].mode };
   const TdClusterWish wish = { .view_slice = -1 };
+  /* A busy computer takes longer for a start that does not hang. */
+  const gboolean starts = g_str_has_prefix (hangs[at].call, "MPI_Init_thread")
+                          || g_str_has_prefix (hangs[at].call, "MPI_Comm_dup");
   g_autofree char *single = single_volume (&test);
   g_auto (GStrv) environment = g_get_environ ();
   const char *const variables[][2] = { { "LD_PRELOAD", g_getenv ("TOMODESK_STOP_AT") },
                                        { "STOP_AT", hangs[at].call },
                                        { "STOP_RANK", hangs[at].rank },
                                        { "STOP_BY", hangs[at].killed ? "9" : "19" },
-                                       { "TOMODESK_START_S", "3" },
+                                       { "TOMODESK_START_S", starts ? "3" : "300" },
                                        { "TOMODESK_END_S", "3" },
                                        { "TOMODESK_SILENCE_S", "5" } };
   g_auto (Work) work;
@@ -1504,7 +1709,7 @@ test_hang (gconstpointer data)
                   hangs[at].killed ? ", killed" : "");
   work_submit (&work, &test, &wish);
   work_start_in (&work, test.ranks, environment);
-  work_wait_for (&work, 30);
+  work_wait (&work);
   g_assert_cmpuint (count_ranks (&work, test.ranks), ==, 0);
   g_autoptr (JsonNode) failed = work_event (&work, "failed"), done = work_event (&work, "done");
   if (hangs[at].done) {
@@ -1537,7 +1742,7 @@ test_cancel (void)
   work_cancel (&work);
   work_wait (&work);
   g_assert_cmpint (work.status, ==, 75);
-  g_assert_cmpfloat (work.taken, <, 10);
+  work_assert_soon (&work);
   g_assert_cmpuint (count_ranks (&work, held_case.ranks), ==, 0);
   g_autoptr (JsonNode) cancelled = work_event (&work, "cancelled");
   g_assert_nonnull (cancelled);
@@ -1559,7 +1764,8 @@ count_volume (const char *folder)
 }
 
 /* Ranks that are cancelled while they write to a slow disk write no more, and leave nothing. A
-   folder into which somebody still writes would stay. */
+   folder into which somebody still writes would stay. Each write takes a second, however many
+   there are at once: that is the computer's. */
 static void
 test_cancel_writing (gconstpointer format)
 {
@@ -1573,14 +1779,18 @@ test_cancel_writing (gconstpointer format)
   environment
       = g_environ_setenv (environment, "LD_PRELOAD", g_getenv ("TOMODESK_SLOW_STORAGE"), TRUE);
   environment = g_environ_setenv (environment, "SLOW_STORAGE", work.output, TRUE);
-  environment = g_environ_setenv (environment, "SLOW_RATE", "0.03", TRUE);
+  environment = g_environ_setenv (environment, "SLOW_LATENCY", "1000", TRUE);
+  if (strcmp (format, "tiff") == 0) { /* of the others all ranks wait for the first write */
+    g_autofree char *flag = g_build_filename (work.folder, "cancel", NULL);
+    environment = g_environ_setenv (environment, "SLOW_UNTIL", flag, TRUE);
+  }
   work_start_in (&work, test.ranks, environment);
   g_assert_true (work_await (&work, computes));
   g_usleep (G_USEC_PER_SEC);
   work_cancel (&work);
   work_wait (&work);
   g_assert_cmpint (work.status, ==, 75);
-  g_assert_cmpfloat (work.taken, <, 10);
+  work_assert_soon (&work);
   g_assert_cmpuint (count_ranks (&work, test.ranks), ==, 0);
   g_assert_cmpuint (count_volume (disk->path), ==, 0);
   g_autoptr (JsonNode) cancelled = work_event (&work, "cancelled");
@@ -1606,8 +1816,8 @@ static const struct {
                    { "bigtiff", "2" }, { "hdf5", "2" },    { "tiff", "8" } };
 #define QUICK_FULL_DISKS 2
 
-/* Another program fills the disk of the volume while ranks read. All of them end, the reason is
-   told, and once there is room the job goes on. */
+/* Another program fills the disk of the volume while ranks read, which takes until it is full. All
+   of them end, the reason is told, and once there is room the job goes on. */
 static void
 test_disk_fills (gconstpointer data)
 {
@@ -1627,16 +1837,19 @@ test_disk_fills (gconstpointer data)
   test.format = full_disks[at].format;
   g_autofree char *single = single_volume (&test), *scan = scan_path (test.scan);
   work_submit_to (&work, disk->path, &test, &held_wish);
+  g_autofree char *full = g_build_filename (work.folder, "full", NULL);
+  /* Ten views, none of which is looked at when the scan is opened. */
+  g_autofree char *late = g_build_filename (scan, "projections", "projection_0012", NULL);
   const char *const variables[][2] = { { "LD_PRELOAD", preload },
                                        { "FAIL_PROCESSORS", full_disks[at].processors },
-                                       { "SLOW_STORAGE", scan },
-                                       { "SLOW_RATE", "2" },
-                                       { "SLOW_LATENCY", "1" } };
+                                       { "SLOW_STORAGE", late },
+                                       { "SLOW_UNTIL", full } };
   for (guint i = 0; i < G_N_ELEMENTS (variables); i++)
     environment = g_environ_setenv (environment, variables[i][0], variables[i][1], TRUE);
   work_start_in (&work, test.ranks, environment);
   g_assert_true (work_await (&work, reads));
   fill_disk (filler);
+  g_assert_true (g_file_set_contents (full, "", 0, NULL));
   work_wait (&work);
   g_autoptr (JsonNode) failed = work_event (&work, "failed");
   /* Some was taken ahead, and an HDF5 file has some for what is no sample. */
@@ -1717,6 +1930,7 @@ main (int argc, char **argv)
   g_test_add_func ("/worker/wisdom", test_wisdom);
   g_test_add_func ("/worker/shares", test_shares);
   g_test_add_func ("/worker/unreadable", test_unreadable);
+  g_test_add_func ("/worker/unreadable-late", test_unreadable_late);
   if (g_test_slow ())
     g_test_add_func ("/worker/benchmark", test_benchmark);
   for (guint i = 0; i < (g_test_slow () ? G_N_ELEMENTS (refused) : QUICK_REFUSED); i++) {
