@@ -104,6 +104,39 @@ td_test_opened_lines (TdScan *scan, const GError *error)
   return g_strv_builder_end (lines);
 }
 
+#define PIN_SCAN_LETTERS 140 /* of what is stated */
+
+/* What is stated otherwise than @usual, by the places in its line, and what else is noted.
+   (transfer full) */
+static inline char *
+td_test_opened_changes (char *const *lines, char *const *usual)
+{
+  GString *changed = g_string_new (NULL);
+  g_auto (GStrv) now = g_strsplit (lines[0], ", ", -1), then = g_strsplit (usual[0], ", ", -1);
+
+  if (g_strv_length (now) != g_strv_length (then))
+    g_string_append (changed, lines[0]);
+  else
+    for (guint i = 0; now[i]; i++)
+      if (strcmp (now[i], then[i]) != 0)
+        g_string_append_printf (changed, "%s%s", changed->len ? ", " : "", now[i]);
+  for (guint i = 1; lines[0] && lines[i]; i++)
+    if (!g_strv_contains ((const char *const *) usual, lines[i]))
+      g_string_append_printf (changed, "; %s", lines[i]);
+  for (guint i = 1; usual[i] && lines[1]; i++)
+    if (!g_strv_contains ((const char *const *) lines, usual[i])) {
+      g_autofree char *line = g_strdup (usual[i]);
+      td_test_leave_out_folders (line);
+      g_autofree char *begin = g_utf8_substring (line, 0, MIN (g_utf8_strlen (line, -1), 24));
+      g_string_append_printf (changed, "; no “%s…”", begin);
+    }
+  if (changed->len == 0)
+    g_string_append (changed, "as usual");
+  g_autofree char *whole = g_string_free (changed, FALSE);
+  td_test_leave_out_folders (whole);
+  return g_utf8_substring (whole, 0, MIN (g_utf8_strlen (whole, -1), PIN_SCAN_LETTERS));
+}
+
 /* Those of the lines that are not @usual (nullable). */
 static inline void
 td_test_pin_opened (const char *what, char *const *lines, char *const *usual)

@@ -96,8 +96,8 @@ pins_same (const char *now, const char *then)
 }
 
 /* Folders of a test have another name each time. */
-static void
-pins_leave_out_folders (char *line)
+void
+td_test_leave_out_folders (char *line)
 {
   const char *folder = g_get_tmp_dir ();
 
@@ -134,7 +134,7 @@ pins_keep (const char *key, const char *now)
 static char *
 pins_line (char *line)
 {
-  pins_leave_out_folders (line);
+  td_test_leave_out_folders (line);
   return g_strdelimit (line, "\n", '|');
 }
 

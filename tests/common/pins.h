@@ -23,3 +23,6 @@ void td_test_pin_refused (const GError *error);
 char *td_test_pins_wrong (const char *place, char **lines);
 /* There is something to compare with at that place. */
 gboolean td_test_pins_are_kept (const char *place);
+/* Paths in the temporary folder, which is another one each time, go from @line. What is cut to a
+   length is rid of them first. */
+void td_test_leave_out_folders (char *line);

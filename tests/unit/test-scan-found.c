@@ -6,10 +6,12 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "dataset/angles.h"
 #include "dataset/error.h"
 #include "dataset/frame-names.h"
 #include "dataset/phantom-scan.h"
 #include "dataset/scan-private.h"
+#include "dataset/scan-view.h"
 #include "dataset/scan-writer.h"
 #include "dataset/series.h"
 #include "dataset/tiff-save.h"
@@ -832,6 +834,104 @@ test_tomcat (void)
   }
 }
 
+/* A log tells flats and darks from views also where others are taken for them. */
+static void
+test_tomcat_stated (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *log = test_folder_file (folder, "a.log");
+  g_autofree char *flats = test_folder_file (folder, "own/f");
+  g_autofree char *darks = test_folder_file (folder, "own/d");
+  static const char text[] = "File Prefix : a\nNumber of projections : 5\nNumber of darks : 2\n"
+                             "Number of flats : 1\nNumber of inter-flats : 0\n"
+                             "Rot Y min position : 0\nRot Y max position : 180\n";
+
+  for (guint k = 0; k < 9; k++) {
+    g_autofree char *name = g_strdup_printf ("tif/a_%04u.tif", k + 1);
+    save_frame (folder, name, COLUMNS, ROWS, (guint16) k);
+  }
+  save_views (folder, "own/f/x_", 4);
+  save_views (folder, "own/d/x_", 3);
+  g_assert_true (g_file_set_contents (log, text, -1, NULL));
+  for (guint i = 0; i < 4; i++) {
+    const TdScanOptions options = { .flats = i & 1 ? flats : NULL, .darks = i & 2 ? darks : NULL };
+    g_autoptr (TdScan) scan = open_scan (folder->path, &options);
+    const TdScanFacts *facts = td_scan_facts (scan);
+
+    g_assert_cmpuint (facts->n_views, ==, 5);
+    g_assert_cmpuint (facts->n_flats, ==, i & 1 ? 4 : 2);
+    g_assert_cmpuint (facts->n_darks, ==, i & 2 ? 3 : 2);
+    g_assert_cmpfloat (first_value (scan, TD_FRAME_PROJECTION, 0), ==, 3);
+    g_assert_cmpfloat (first_value (scan, TD_FRAME_FLAT, 1), ==, i & 1 ? 1 : 8);
+    g_assert_cmpfloat (first_value (scan, TD_FRAME_DARK, 1), ==, 1);
+  }
+}
+
+/* Of several files of angles the one is taken that is called most like the images. */
+static void
+test_angles_called_alike (void)
+{
+  static const struct {
+    const char *files[2]; /* the first is taken */
+  } cases[] = {
+    { { "a_angles.txt", "angles.txt" } },    { { "angles.txt", "theta.txt" } },
+    { { "a_theta.txt", "a-angles.txt" } },   { { "a_00_angles.txt", "a_angles.txt" } },
+    { { "a_angles.txt", "aa_angles.txt" } }, { { "my_angles.txt", "theta.txt" } },
+  };
+
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+
+    for (guint k = 0; k < 4; k++) {
+      g_autofree char *name = g_strdup_printf ("a_%03u.tif", k);
+      save_frame (folder, name, COLUMNS, ROWS, k);
+    }
+    for (guint k = 0; k < 2; k++) {
+      const guint file = (i + k) % 2; /* whichever was written first */
+      g_autofree char *path = test_folder_file (folder, cases[i / 2].files[file]);
+      g_assert_true (
+          g_file_set_contents (path, file ? "5\n6\n7\n8\n" : "10\n20\n30\n40\n", -1, NULL));
+    }
+    g_test_message ("%s, %s", cases[i / 2].files[0], cases[i / 2].files[1]);
+    g_autoptr (TdScan) scan = open_scan (folder->path, NULL);
+    g_assert_cmpfloat_with_epsilon (td_degrees (td_scan_facts (scan)->angles_rad[1]), 20, 1e-9);
+  }
+}
+
+/* The parameters of one scan, whose name some images of a folder begin with. */
+static void
+test_parameters_of_some (void)
+{
+  static const char text[] = "{\"projectName\": \"a\", \"distanceSourceOrigin\": 10,\n"
+                             "\"distanceSourceDetector\": 30, \"distanceUnit\": \"cm\",\n"
+                             "\"pixelSize\": 0.01}";
+  static const struct {
+    const char *images, *says; /* NULL: all are of one scan */
+  } cases[] = {
+    { "a1_.tif a2_.tif a3_.tif", "a1_parameters.json belongs to 1 of 3 images" },
+    { "A1_.tif A2_.tif", "a1_parameters.json belongs to 1 of 2 images" },
+    { "a1_1.tif a1_2.tif a1_3.tif", NULL },
+    { "a2_1.tif a2_2.tif", NULL },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "a1_parameters.json");
+    const TdScanOptions options = { .angles = "0:90" };
+    g_autoptr (GError) error = NULL;
+
+    save_files (folder, cases[i].images, 0);
+    g_assert_true (g_file_set_contents (path, text, -1, NULL));
+    g_autoptr (TdScan) scan = td_scan_open (folder->path, &options, NULL, &error);
+    if (cases[i].says) {
+      test_assert_sentence (error, cases[i].says);
+      continue;
+    }
+    g_assert_no_error (error);
+    g_assert_cmpint (td_scan_facts (scan)->geometry.beam == TD_BEAM_CONE, ==, i == 2);
+  }
+}
+
 /* Texts of scanners that are not read: who places the source of a cone is told of, unless its
    distances or a geometry are stated. */
 static void
@@ -1029,6 +1129,9 @@ static const Angles angle_files[] = {
     "\xef\xbb\xbf"
     "5\n10\n20\n30\n",
     { 5, 10, 20, 30 } },
+  { "unit-above",
+    "# in mrad\nangle\n0\n3141.59265358979\n1570.7963267949\n0\n",
+    { 0, 180, 90, 0 } },
   { "counted", "0 5\n1 6\n2 7\n3 8\n", { 5, 6, 7, 8 } },
   { "degree-signs", "0°\n10.5°\n20deg\n30\n", { 0, 10.5, 20, 30 } },
   { "table", "time, angle (deg)\n99,5\n98,6\n97,7\n96,8\n", { 5, 6, 7, 8 } },
@@ -1037,6 +1140,9 @@ static const Angles angle_files[] = {
     { 0, 180, 90, 0 } },
   { "table-files",
     "time;file;angle\n1;a_1.tif;10\n2;a_0.tif;5\n3;a_3.tif;30\n4;a_2.tif;20\n",
+    { 5, 10, 20, 30 } },
+  { "table-files-first",
+    "file, angle [deg]\na_1.tif, 10\na_0.tif, 5\na_3.tif, 30\na_2.tif, 20\n",
     { 5, 10, 20, 30 } },
   { "labels-above", "First angle: 5\nLast angle: 8\n5\n6\n7\n8\n", { 5, 6, 7, 8 } },
   { "unit-in-brackets", "# Angle [deg]\n1 5\n2 6\n3 7\n4 8\n", { 5, 6, 7, 8 } },
@@ -1116,6 +1222,25 @@ test_angle_file (gconstpointer data)
   for (guint i = 0; i < 4; i++)
     g_assert_cmpfloat_with_epsilon (td_scan_facts (scan)->angles_rad[i] * 180 / G_PI,
                                     case_->degrees[i], 1e-9);
+}
+
+/* A projection at 180° is there as long as no views are averaged: it belongs to none. */
+static void
+test_half_turn_averaged (void)
+{
+  const TdScanOptions options = { .angles = "0:10" };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+
+  save_files (folder, "t_0.tif t_1.tif t_180deg.tif", 0);
+  g_autoptr (TdScan) scan = open_scan (folder->path, &options);
+  for (guint bin = 1; bin < 3; bin++) {
+    const TdScanFrame frame = { .flip_rows = TRUE, .bin_views = bin };
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdScan) seen = td_scan_view_new (scan, &frame, &error);
+    g_assert_no_error (error);
+    g_autoptr (TdScan) more = td_scan_with_extra (seen);
+    g_assert_cmpuint (td_scan_facts (more)->n_views, ==, bin == 1 ? 3 : 1);
+  }
 }
 
 /* A projection at 180° of another size or kind of samples than the views is left, and told. */
@@ -1622,6 +1747,499 @@ test_hostile_json (void)
   test_assert_sentence (error, NULL);
 }
 
+/* ── Names, angles and folders in many shapes, of which it is kept what comes of them ── */
+
+static const char *const role_words[] = { "projection", "flat", "dark", "half turn" };
+
+/* What is told by a name. */
+static void
+test_names_told (void)
+{
+  static const char *const names[] = {
+    "a_1.tif",
+    "flat_0001.tif",
+    "flats",
+    "Flat.Field_2.TIF",
+    "myFlatField3.tiff",
+    "flatirons_1.tif",
+    "ref_1.tif",
+    "refHST0007.edf",
+    "refHST.tif",
+    "refhst0021.tif",
+    "refHST0020.tif",
+    "reference_a_1.tif",
+    "reference_1.tif",
+    "air.tif",
+    "air_plane_1.tif",
+    "BG__BEFORE_01.tif",
+    "bg_end.tif",
+    "background_fly.tif",
+    "dark_pre_2.tif",
+    "darks_after.tif",
+    "DF_post_00.tif",
+    "dc-3.tif",
+    "OB start 1.tif",
+    "x_dar.tif",
+    "darkStart.tif",
+    "Darkend0000.edf",
+    "io000000.tif",
+    "io.tif",
+    "io_-1.tif",
+    "io1x.tif",
+    "di0001.tif",
+    "di",
+    "180.tif",
+    "180",
+    "1800.tif",
+    "a_180deg.tif",
+    "a_180_deg_2.tif",
+    "180deg",
+    "sampleB_flat.tif",
+    "flat-sampleB_2.tif",
+    "dark.sampleB.tif",
+    "B angles.txt",
+    "angles_B.txt",
+    "B_theta.csv",
+    "THETA.dat",
+    "angles.tif",
+    "angels.txt",
+    "B_parameters.json",
+    "geometry_B.json",
+    "sino_0012.tif",
+    "Sinograms",
+    "asino_1.tif",
+    "projections",
+    "Tomo_2",
+    "my-tiffs",
+    "tifs2",
+    "automobile",
+    "img.0001.tif",
+    "img_1.5.tif",
+    ".hidden_3",
+    "007.tif",
+    "a1b22c.tif",
+    "no-number.tif",
+    "a_00000000000000000012.tif",
+    "a_12",
+    "_-. 7",
+    "hellbild_3.tif",
+    "imgDeg_4.tif",
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
+    const char *name = names[i];
+    g_autofree char *owner = td_name_owner (name), *pattern = td_series_pattern (name);
+    td_test_pin (
+        "%s: %s, strictly %s, of %s, %" G_GINT64_FORMAT " of %s, flats at %.1f and "
+        "%.1f,%s%s%s%s",
+        name, role_words[td_name_role (name)], role_words[td_name_role_strict (name)],
+        owner ? owner : "none", td_series_number (name), pattern,
+        td_name_flat_position ("scans", name, 20), td_name_flat_position (name, "x.tif", 20),
+        td_name_is_sinogram (name) ? " sinograms" : "", td_name_is_angles (name) ? " angles" : "",
+        td_name_is_projection_folder (name) ? " folder" : "",
+        td_series_is_tiff (name) ? " tiff" : "");
+  }
+}
+
+/* A folder that is no scan by itself: what is told turns on what else lies there. */
+static void
+test_folders_without (void)
+{
+  static const char *const things[] = { "flat_1.tif",  "dark_1.tif",    "scan.h5",      "img.dcm",
+                                        "one/a_1.tif", "other/a_1.tif", "flats/b_1.tif" };
+
+  for (guint set = 0; set < 1u << G_N_ELEMENTS (things); set++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autoptr (GString) what = g_string_new ("with");
+    const TdScanOptions options = { .angles = "0:90" };
+    g_autoptr (GError) error = NULL;
+
+    for (guint i = 0; i < G_N_ELEMENTS (things); i++) {
+      g_autofree char *path = test_folder_file (folder, things[i]);
+      if (!(set >> i & 1))
+        continue;
+      g_string_append_printf (what, " %s", things[i]);
+      if (g_str_has_suffix (path, ".tif"))
+        save_frame (folder, things[i], COLUMNS, ROWS, 1);
+      else
+        g_assert_true (g_file_set_contents (path, "?", 1, NULL));
+      if (g_str_has_prefix (things[i], "one/"))
+        save_frame (folder, "one/a_2.tif", COLUMNS, ROWS, 2);
+    }
+    g_autoptr (TdScan) scan = td_scan_open (folder->path, &options, NULL, &error);
+    g_auto (GStrv) lines = td_test_opened_lines (scan, error);
+    if (scan)
+      td_test_pin ("%s: a scan, %u notes", what->str, g_strv_length (lines) - 1);
+    else
+      td_test_pin ("%s: %s", what->str, lines[0]);
+  }
+}
+
+/* Each pair of names stands in one order only, and all in one. */
+static void
+test_natural_order (void)
+{
+  static const char *const sorted[] = { "",
+                                        ".",
+                                        "0",
+                                        "00",
+                                        "01",
+                                        "1",
+                                        "1a",
+                                        "9",
+                                        "10",
+                                        "10.tif",
+                                        "A1b2",
+                                        "a1b10",
+                                        "a2",
+                                        "A02x",
+                                        "a2y",
+                                        "a_0",
+                                        "a_00",
+                                        "a_1",
+                                        "B",
+                                        "b0",
+                                        "c1000000000000000000000",
+                                        "c1000000000000000000001",
+                                        "\xc3\xa4" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (sorted); i++)
+    for (guint k = 0; k < G_N_ELEMENTS (sorted); k++) {
+      const int order = td_natural_compare (sorted[i], sorted[k]);
+      g_test_message ("%s, %s: %d", sorted[i], sorted[k], order);
+      g_assert_cmpint ((order > 0) - (order < 0), ==, (i > k) - (i < k));
+    }
+}
+
+/* The angles of four views in degrees, or why there are none. (transfer full) */
+static char *
+angles_told (const char *spec, gboolean named, guint n_views, guint n_rows)
+{
+  static const char *const names[] = { "a_0.tif", "a_1.tif", "a_2.tif", "a_3.tif", NULL };
+  const guint n[] = { n_views, n_rows };
+  g_autofree char *note = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autofree double *angles
+      = td_angles_for_views (spec, "scan.tif", named ? names : NULL, n, &note, &error);
+  GString *told = g_string_new (NULL);
+
+  if (!angles) {
+    const char *why = strstr (error->message, "” "), *end = strstr (error->message, "; give");
+    why = why ? why + strlen ("” ") : error->message;
+    return g_string_free (g_string_append_len (told, why, end && end > why ? end - why : -1),
+                          FALSE);
+  }
+  for (guint i = 0; i < n_views; i++)
+    g_string_append_printf (told, "%s%.3f", i ? " " : "", td_degrees (angles[i]));
+  if (note) {
+    g_autoptr (TdMessage) message = td_message_unpack (note);
+    g_autofree char *text = td_message_text (message, NULL);
+    g_string_append_printf (told, " (%s)", text);
+  }
+  return g_string_free (told, FALSE);
+}
+
+/* Changes in a row that come to the same are kept as one line. */
+typedef struct {
+  const char *path;
+  GString *changes;
+  char *told; /* NULL: nothing yet */
+} AnglesKept;
+
+static void
+keep_angles (AnglesKept *kept, const char *change, guint line, char **lines)
+{
+  g_autofree char *text = lines ? g_strjoinv ("\n", lines) : NULL;
+
+  g_remove (kept->path); /* or the end of a longer one would stay */
+  if (lines)
+    g_assert_true (
+        g_file_set_contents_full (kept->path, text, -1, G_FILE_SET_CONTENTS_NONE, 0600, NULL));
+  char *told = lines ? angles_told (kept->path, TRUE, 4, ROWS) : NULL;
+  if (kept->told && g_strcmp0 (told, kept->told) != 0) {
+    td_test_pin ("%s: %s", kept->changes->str, kept->told);
+    g_string_truncate (kept->changes, 0);
+  }
+  if (lines)
+    g_string_append_printf (kept->changes, "%s%s %u", kept->changes->len ? ", " : "", change, line);
+  g_free (kept->told);
+  kept->told = told;
+}
+
+/* Of each file of angles each line is lost, is there twice, has one more number, or stands before
+   the one before. */
+static void
+test_angle_lines (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "my_angles.txt");
+
+  for (guint i = 0; i < G_N_ELEMENTS (angle_files); i++) {
+    g_auto (GStrv) lines = g_strsplit (angle_files[i].text, "\n", -1);
+    const guint n = g_strv_length (lines) - 1; /* the last one is empty */
+    g_autoptr (GString) changes = g_string_new (NULL);
+    AnglesKept kept = { path, changes, NULL };
+
+    td_test_pin ("%s", angle_files[i].name);
+    keep_angles (&kept, "all", n, lines);
+    for (guint k = 0; k < MIN (n, 4); k++) {
+      char *line = lines[k];
+      g_autofree char *twice = g_strconcat (line, "\n", line, NULL);
+      g_autofree char *more = g_strconcat (line, " 7", NULL);
+
+      lines[k] = twice;
+      keep_angles (&kept, "twice", k, lines);
+      lines[k] = more;
+      keep_angles (&kept, "more", k, lines);
+      lines[k] = (char *) "#";
+      keep_angles (&kept, "without", k, lines);
+      lines[k] = line;
+      if (k == 0)
+        continue;
+      lines[k] = lines[k - 1], lines[k - 1] = line;
+      keep_angles (&kept, "turned", k, lines);
+      lines[k - 1] = lines[k], lines[k] = line;
+    }
+    keep_angles (&kept, NULL, 0, NULL);
+  }
+}
+
+/* The first lines of each file of angles, of one view to four. */
+static void
+test_angle_starts (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "my_angles.txt");
+
+  for (guint i = 0; i < G_N_ELEMENTS (angle_files); i++) {
+    const char *text = angle_files[i].text;
+    for (const char *end = text; (end = strchr (end, '\n')) != NULL; end++) {
+      g_autofree char *start = g_strndup (text, end + 1 - text);
+      g_autoptr (GString) line = g_string_new (NULL);
+
+      g_remove (path);
+      g_assert_true (
+          g_file_set_contents_full (path, start, -1, G_FILE_SET_CONTENTS_NONE, 0600, NULL));
+      for (guint views = 1; views <= 4; views++) {
+        g_autofree char *told = angles_told (path, TRUE, views, ROWS);
+        /* Sentences are kept where the whole file is read. */
+        g_string_append_printf (line, "; %s", g_ascii_isalpha (*told) ? "none" : told);
+      }
+      td_test_pin ("%s, %u bytes%s", angle_files[i].name, (guint) (end + 1 - text), line->str);
+    }
+  }
+}
+
+/* First and last angles, of so many views. */
+static void
+test_angle_ranges (void)
+{
+  static const char *const specs[]
+      = { "0:180",      "180:0",   "-90:90", "0:360",    "0:361",     "0:179.9999",
+          "0:180.0001", "5:5",     "1e6:0",  "-1e6:1e6", "1000001:0", "0:-1.1e6",
+          "0°:180deg",  "0 : 180", "0:x",    "x:1",      "0:180:2",   ":1",
+          "1:",         "nan:1",   "0:inf",  "0:540",    "0.5:180.5", "-1e-3:1e-3" };
+  static const guint views[] = { 1, 2, 3, 4 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
+    for (guint k = 0; k < G_N_ELEMENTS (views); k++) {
+      g_autofree char *told = angles_told (specs[i], FALSE, views[k], 0);
+      td_test_pin ("%s%s of %u: %s", specs[i], td_angles_is_range (specs[i]) ? "" : ", no range,",
+                   views[k], told);
+    }
+}
+
+/* A stage rests before and after the turn, with a jitter of its own. The views are those between,
+   as long as the jitter is below a twentieth of a step. */
+static void
+test_angle_rests (void)
+{
+  static const double jitters[] = { 0, 0.045, 0.055 };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "my_angles.txt");
+
+  for (guint i = 0; i < 9 * G_N_ELEMENTS (jitters) * 2; i++) {
+    const guint before = i % 3, after = i / 3 % 3, kind = i / 9 % G_N_ELEMENTS (jitters);
+    const double step = i / 9 / G_N_ELEMENTS (jitters) ? -2.5 : 40, jitter = jitters[kind] * step;
+    g_autoptr (GString) text = g_string_new (NULL), expected = g_string_new (NULL);
+
+    for (guint k = 0; k < before; k++)
+      g_string_append_printf (text, "%g\n", 10.0);
+    for (guint k = 0; k < 4; k++) {
+      /* the first rest counts from its first entry, the last one from its last */
+      const double off = k == 0 && before ? jitter : k == 3 && after ? jitter : 0;
+      g_string_append_printf (text, "%.9g\n", 10 + k * step + off);
+      g_string_append_printf (expected, "%s%.3f", k ? " " : "", 10 + k * step + off);
+    }
+    for (guint k = 0; k < after; k++)
+      g_string_append_printf (text, "%.9g\n", 10 + 3 * step);
+    g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
+    g_autofree char *told = angles_told (path, FALSE, 4, ROWS);
+    g_test_message ("%u before, %u after, %g: %s", before, after, jitters[kind], told);
+    if (before + after == 0 || kind < 2)
+      g_assert_true (g_str_has_prefix (told, expected->str));
+    else
+      g_assert_nonnull (strstr (told, "no rule tells"));
+    g_assert_cmpint (strstr (told, "stands still") != NULL, ==, before + after > 0 && kind < 2);
+  }
+}
+
+#define SHORT 48 /* letters that tell notes apart */
+
+/* What is found in a folder: the files' values, where flats stand, and how notes begin. */
+static char *
+found_told (const char *path)
+{
+  const TdScanOptions options = { .angles = "0:170" };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdScan) scan = td_scan_open (path, &options, NULL, &error);
+  GString *told = g_string_new (NULL);
+
+  if (!scan) {
+    const char *why = strstr (error->message, "” ");
+    return g_string_free (g_string_append (told, why ? why + strlen ("” ") : error->message),
+                          FALSE);
+  }
+  const TdScanFacts *facts = td_scan_facts (scan);
+  for (guint kind = 0; kind < 3; kind++) {
+    g_string_append (told, kind == 0 ? "views" : kind == 1 ? ", flats" : ", darks");
+    for (guint i = 0; i < td_scan_facts_frames (facts, kind); i++)
+      g_string_append_printf (told, " %g", (double) first_value (scan, kind, i));
+  }
+  for (guint i = 0; facts->flat_positions && i < facts->n_flats; i++)
+    g_string_append_printf (told, "%s %g", i ? "" : " at", facts->flat_positions[i]);
+  g_string_append_printf (told, ", %u beside", td_scan_extra_frames (scan));
+  for (guint i = 0; facts->notes && facts->notes[i]; i++) {
+    g_autofree char *note = td_message_text (facts->notes[i], NULL);
+    td_test_leave_out_folders (note);
+    g_autofree char *begin = g_utf8_substring (note, 0, MIN (g_utf8_strlen (note, -1), SHORT));
+    if (!g_str_has_prefix (note, "Flats: ") && !g_str_has_prefix (note, "Darks: "))
+      g_string_append_printf (told, "; %s", begin);
+  }
+  return g_string_free (told, FALSE);
+}
+
+static void
+pin_found (const char *what, const char *path, const char *usual)
+{
+  g_autofree char *told = found_told (path);
+
+  td_test_pin ("%s: %s", what, g_strcmp0 (told, usual) == 0 ? "the same" : told);
+}
+
+/* Each file of each layout is lost for once, and each is opened by itself. */
+static void
+test_files_lost (void)
+{
+  static const Found more[] = {
+    { "nine-of-ten",
+      "a_1.tif a_2.tif a_3.tif a_4.tif a_5.tif a_6.tif a_7.tif a_8.tif a_9.tif b.tif", "" },
+    { "folders", "p/a_1.tif q/a_1.tif r/a_1.tif s/a_1.tif t/a_1.tif", "" },
+    { "owners", "run_1.tif run_2.tif run_dark_1.tif other_1.tif other_flat_1.tif", "run_1.tif" },
+    { "decimals", "a_0.5.tif a_1.5.tif a_2.5.tif a_3.5.tif", "" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (found) + G_N_ELEMENTS (more); i++) {
+    const Found *layout = i < G_N_ELEMENTS (found) ? &found[i] : &more[i - G_N_ELEMENTS (found)];
+    g_autoptr (TestFolder) folder = test_folder_new (), away = test_folder_new ();
+    g_autofree char *opened = test_folder_file (folder, layout->opened);
+    g_autofree char *aside = test_folder_file (away, "file");
+    g_auto (GStrv) files = g_strsplit (layout->files, " ", -1);
+
+    save_files (folder, layout->files, 0);
+    pin_found (layout->name, opened, NULL);
+    g_autofree char *usual = found_told (opened);
+    for (guint k = 0; files[k]; k++) {
+      g_autofree char *file = test_folder_file (folder, files[k]);
+      g_autofree char *without = g_strconcat ("without ", files[k], NULL);
+
+      pin_found (files[k], file, usual);
+      g_assert_cmpint (g_rename (file, aside), ==, 0);
+      pin_found (without, opened, usual);
+      g_assert_cmpint (g_rename (aside, file), ==, 0);
+    }
+  }
+}
+
+/* Angles and notes of a folder that a text describes, or that has it beside. */
+static void
+pin_text (const char *what, const char *path, gboolean angles)
+{
+  const TdScanOptions options = { .angles = angles ? NULL : "0:170" };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdScan) scan = td_scan_open (path, &options, NULL, &error);
+  g_auto (GStrv) lines = td_test_opened_lines (scan, error);
+
+  if (!scan) {
+    td_test_pin ("%s: %s", what, lines[0]);
+    return;
+  }
+  const TdScanFacts *facts = td_scan_facts (scan);
+  g_autofree char *notes = g_strjoinv ("; ", lines + 1);
+  td_test_pin ("%s: %u views from %.3f to %.3f°, %u flats, %u darks; %s", what, facts->n_views,
+               td_degrees (facts->angles_rad[0]),
+               td_degrees (facts->angles_rad[facts->n_views - 1]), facts->n_flats, facts->n_darks,
+               notes);
+}
+
+/* What the texts beside images say in numbers: each is another one for once, and each line is
+   lost. */
+static void
+test_texts_varied (void)
+{
+  static const struct {
+    const char *name, *text;
+  } texts[] = {
+    { "a.log", "Beam energy [keV] : 20\nFile Prefix : a\nNumber of projections : 5\n"
+               "Number of darks : 2\nNumber of flats : 1\nNumber of inter-flats : 0\n"
+               "Rot Y min position  [deg] : 10.5\nRot Y max position  [deg] : 150\n"
+               "Angular step [deg] : 36\n" },
+    { "a.log", "File Prefix : a_\nNumber of projections : 9\nNumber of darks : 0\n"
+               "Number of flats : 0\nRot Y min position : 0\nRot Y max position : 160\n" },
+    { "scan.ini", "sod = 100.5\nsdd = 400\n" },
+    { "scan.cfg", "source to sample distance in mm, by the stage's own reading: 100\n"
+                  "Sample to detector: 9900\n" },
+  };
+  static const double times[] = { 0, -1, 0.5, 1.5, 2, 1e4, 1e8 };
+
+  for (guint t = 0; t < G_N_ELEMENTS (texts); t++) {
+    const char *text = texts[t].text;
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, texts[t].name);
+    const gboolean log = g_str_has_suffix (path, ".log");
+
+    for (guint k = 0; k < (log ? 9 : 5); k++) {
+      g_autofree char *name = g_strdup_printf ("tif/a_%04u.tif", k + 1);
+      save_frame (folder, name, COLUMNS, ROWS, (guint16) k);
+    }
+    for (const char *at = text; *at; at++) {
+      char *end;
+      const double number = g_ascii_strtod (at, &end);
+      g_autofree char *begin = g_strndup (text, at - text);
+      const char *line_end = strchr (at, '\n');
+
+      if (at == text || at[-1] == '\n') {
+        g_autofree char *without = g_strconcat (begin, line_end + 1, NULL);
+        g_autofree char *line = g_strndup (at, line_end - at);
+        g_autofree char *what = g_strdup_printf ("without “%s”", line);
+        save_text (folder, texts[t].name, without);
+        pin_text (what, folder->path, log);
+      }
+      if (!g_ascii_isdigit (*at))
+        continue;
+      for (guint k = 0; k < (number == 0 ? 2 : G_N_ELEMENTS (times)); k++) {
+        const double value = number == 0 ? 1 - 2.0 * k : times[k] * number;
+        g_autofree char *changed = g_strdup_printf ("%s%.9g%s", begin, value, end);
+        const char *from = strrchr (begin, '\n');
+        g_autofree char *what = g_strdup_printf ("%s%.9g", from ? from + 1 : begin, value);
+        save_text (folder, texts[t].name, changed);
+        pin_text (what, folder->path, log);
+      }
+      at = end - 1;
+    }
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -1660,6 +2278,9 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/uneven-raw", test_uneven_raw);
   g_test_add_func ("/scan/distances-of-others", test_distances_of_others);
   g_test_add_func ("/scan/tomcat", test_tomcat);
+  g_test_add_func ("/scan/tomcat-stated", test_tomcat_stated);
+  g_test_add_func ("/scan/angles-called-alike", test_angles_called_alike);
+  g_test_add_func ("/scan/parameters-of-some", test_parameters_of_some);
   g_test_add_func ("/scan/called-as-flats", test_called_as_flats);
   g_test_add_func ("/scan/described-others", test_described_others);
   g_test_add_func ("/scan/described-image", test_described_image);
@@ -1676,6 +2297,16 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/rabbitct", test_rabbitct);
   g_test_add_func ("/scan/other-formats", test_other_formats);
   g_test_add_func ("/scan/names", test_names);
+  g_test_add_func ("/scan/names-told", test_names_told);
+  g_test_add_func ("/scan/natural-order", test_natural_order);
+  g_test_add_func ("/scan/folders-without", test_folders_without);
+  g_test_add_func ("/scan/angle-lines", test_angle_lines);
+  g_test_add_func ("/scan/angle-starts", test_angle_starts);
+  g_test_add_func ("/scan/angle-ranges", test_angle_ranges);
+  g_test_add_func ("/scan/angle-rests", test_angle_rests);
+  g_test_add_func ("/scan/files-lost", test_files_lost);
+  g_test_add_func ("/scan/texts-varied", test_texts_varied);
+  g_test_add_func ("/scan/half-turn-averaged", test_half_turn_averaged);
   g_test_add_func ("/scan/flat-positions", test_flat_positions);
   g_test_add_data_func ("/scan/i13/folder", "i13_24737", test_i13);
   g_test_add_data_func ("/scan/i13/tiffs", "i13_24737/tiffs", test_i13);

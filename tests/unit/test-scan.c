@@ -8,6 +8,7 @@
 #include "dataset/angles.h"
 #include "dataset/error.h"
 #include "dataset/hdf5-util.h"
+#include "dataset/scan-private.h"
 #include "dataset/scan-writer.h"
 #include "dataset/tiff-save.h"
 #include "tests/common/pins.h"
@@ -503,6 +504,200 @@ test_memory (void)
   g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 }
 
+/* What is written, and what it is read as. @flats: (out): where they are read to be, and how the
+   first file of them is called. */
+static char **
+written_lines (const Made *made, TdScanFormat format, const TestFolder *folder, char **flats)
+{
+  static const TdScanOptions options = { 0 };
+  g_autofree char *path = test_folder_file (folder, format == TD_SCAN_TIFF ? "out" : "out.nxs");
+  g_autoptr (TdScan) scan = td_scan_new_from_memory (&made->facts, made->frames[0], made->frames[1],
+                                                     made->frames[2], NULL, NULL);
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_autoptr (GError) error = NULL;
+
+  test_folder_remove (path);
+  td_scan_save (scan, path, format, NULL, &error);
+  g_assert_no_error (error);
+  g_autofree char *below = g_build_filename (path, "flats", NULL);
+  g_autoptr (GDir) names = g_dir_open (below, 0, NULL);
+  guint n = 0;
+  for (const char *name; names && (name = g_dir_read_name (names));)
+    n += g_str_has_suffix (name, "_before.tif") + 10 * g_str_has_suffix (name, "_after.tif");
+  g_autoptr (TdScan) read = td_scan_open (path, &options, NULL, &error);
+  const TdScanFacts *facts = read ? td_scan_facts (read) : NULL;
+  for (guint i = 0; facts && facts->flat_positions && i < facts->n_flats; i++)
+    g_string_append_printf (text, " %.2f", facts->flat_positions[i]);
+  *flats = g_strdup_printf ("%u,%s", n, text->str);
+  return td_test_opened_lines (read, error);
+}
+
+/* Each thing that is known of a scan is another one, or not known, when it is written. */
+static void
+test_written_varied (void)
+{
+  enum { PLAIN, TITLE, CENTRE, PIXEL, ENERGY, DISTANCE, HALF, LOGGED, POSITIONS, CONE, FRAMES };
+  static double ends[FLATS] = { -1, 0, VIEWS, VIEWS + 3 }, inner[FLATS] = { 0, 2.5, 6, 11 };
+  static const struct {
+    guint what;
+    double value;
+    const char *name;
+    double *positions;
+  } cases[] = {
+    { PLAIN, 0, "as it is" },
+    { TITLE, 0, "no title" },
+    { CENTRE, NAN, "no centre" },
+    { CENTRE, -0.001, "a centre left of the first column" },
+    { CENTRE, 0, "the first column" },
+    { CENTRE, 16, "the last column" },
+    { CENTRE, 16.001, "a centre right of it" },
+    { PIXEL, 0.25, "square pixels" },
+    { PIXEL, 0, "no pixels" },
+    { ENERGY, 0, "no energy" },
+    { DISTANCE, 250, "a distance" },
+    { HALF, 1, "half acquisition" },
+    { LOGGED, 1, "attenuations" },
+    { POSITIONS, 0, "flats at no time" },
+    { POSITIONS, 0, "flats before and after", ends },
+    { POSITIONS, 0, "flats between", inner },
+    { CONE, 100, "a cone" },
+    { FRAMES, 0, "no flats" },
+    { FRAMES, 1, "one flat" },
+  };
+
+  g_autoptr (TestFolder) folder = test_folder_new ();
+
+  for (TdScanFormat format = TD_SCAN_TIFF; format <= TD_SCAN_NXTOMO; format++) {
+    g_auto (GStrv) usual = NULL;
+    for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+      g_auto (Made) made = { 0 };
+      const double value = cases[i].value;
+
+      make (&made, TD_SAMPLE_UINT16);
+      TdScanFacts *f = &made.facts;
+      f->geometry.pixel_width_mm = 0.5;
+      f->geometry.pixel_height_mm = 0.4;
+      switch (cases[i].what) {
+      case TITLE: f->title = NULL; break;
+      case CENTRE: f->centre_px = value; break;
+      case PIXEL: f->geometry.pixel_width_mm = f->geometry.pixel_height_mm = value; break;
+      case ENERGY: f->energy_kev = value; break;
+      case DISTANCE: f->propagation_mm = value; break;
+      case HALF: f->half_acquisition = TRUE; break;
+      case LOGGED: f->transmission_logged = TRUE; break;
+      case POSITIONS: f->flat_positions = cases[i].positions; break;
+      case CONE:
+        f->geometry.beam = TD_BEAM_CONE;
+        f->geometry.source_axis_mm = value;
+        f->geometry.source_detector_mm = 3 * value;
+        f->geometry.detector_tilt_rad[1] = 0.01;
+        break;
+      case FRAMES:
+        f->n_flats = (guint) value;
+        f->n_darks = 0;
+        break;
+      }
+      g_autofree char *flats = NULL;
+      g_auto (GStrv) lines = written_lines (&made, format, folder, &flats);
+      if (!usual)
+        usual = g_strdupv (lines);
+      g_autofree char *changes = td_test_opened_changes (lines, usual);
+      td_test_pin ("%s, %s: %s, %s", format == TD_SCAN_TIFF ? "TIFF" : "NXtomo", cases[i].name,
+                   flats, changes);
+    }
+  }
+}
+
+static void
+limits_free (gpointer unused)
+{
+}
+
+/* What a scan can be at most, and what it is refused for; an energy or a distance that cannot be is
+   none. */
+static void
+test_limits (void)
+{
+  static const struct {
+    guint columns, rows, views, flats, darks;
+    const char *says; /* NULL: it is good */
+  } cases[] = {
+    { 1, 1, 1, 0, 0, NULL },
+    { 0, 1, 1, 0, 0, "nothing to reconstruct" },
+    { 1, 0, 1, 0, 0, "nothing to reconstruct" },
+    { 1, 1, 0, 0, 0, "holds no projections" },
+    { TD_SCAN_MAX_SIDE, 1, 1, 0, 0, NULL },
+    { TD_SCAN_MAX_SIDE + 1, 1, 1, 0, 0, "more than a scan can have" },
+    { 1, TD_SCAN_MAX_SIDE, 1, 0, 0, NULL },
+    { 1, TD_SCAN_MAX_SIDE + 1, 1, 0, 0, "more than a scan can have" },
+    { 65536, 32767, 1, 0, 0, NULL },
+    { 65536, 32768, 1, 0, 0, "more than a scan can have" },
+    { 1, 1, TD_SCAN_MAX_FRAMES + 1, 0, 0, "more than a scan can have" },
+    { 1, 1, 1, TD_SCAN_MAX_FRAMES, TD_SCAN_MAX_FRAMES, NULL },
+    { 1, 1, 1, TD_SCAN_MAX_FRAMES + 1, 0, "more than a scan can have" },
+    { 1, 1, 1, 0, TD_SCAN_MAX_FRAMES + 1, "more than a scan can have" },
+  };
+  static const double sizes[][2]
+      = { { 0, 0 }, { 20, 20 }, { -1e-9, 0 }, { INFINITY, 0 }, { NAN, 0 }, { 1e-3, 1e-3 } };
+  static const TdScanSource none = { .free = limits_free };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TdScan) scan = td_scan_alloc ("scan.h5", &none, NULL);
+    g_autoptr (GError) error = NULL;
+
+    td_geometry_init_parallel (&scan->facts.geometry);
+    scan->facts.n_columns = cases[i].columns;
+    scan->facts.n_rows = cases[i].rows;
+    scan->facts.n_views = cases[i].views;
+    scan->facts.n_flats = cases[i].flats;
+    scan->facts.n_darks = cases[i].darks;
+    scan->facts.angles_rad = g_new0 (double, 1);
+    scan->facts.energy_kev = sizes[i % G_N_ELEMENTS (sizes)][0];
+    scan->facts.propagation_mm = sizes[(i + 1) % G_N_ELEMENTS (sizes)][0];
+    g_assert_cmpint (td_scan_validate (scan, &error), ==, cases[i].says == NULL);
+    if (cases[i].says) {
+      test_assert_sentence (error, cases[i].says);
+      continue;
+    }
+    g_assert_cmpfloat (scan->facts.energy_kev, ==, sizes[i % G_N_ELEMENTS (sizes)][1]);
+    g_assert_cmpfloat (scan->facts.propagation_mm, ==, sizes[(i + 1) % G_N_ELEMENTS (sizes)][1]);
+  }
+}
+
+/* Without angles nothing is opened, of one view or of several; nor with one that is no number. */
+static void
+test_no_angles (void)
+{
+  static const struct {
+    guint n_views;
+    double last;
+    const char *says;
+  } cases[] = {
+    { 1, -1, "holds one projection, without its angle" },
+    { 2, -1, "comes without angles" },
+    { 3, NAN, "the angle of view 2 is not a number" },
+    { 1, INFINITY, "the angle of view 0 is not a number" },
+    { 3, 2, NULL },
+  };
+  static const TdScanSource none = { .free = limits_free };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TdScan) scan = td_scan_alloc ("scan.h5", &none, NULL);
+    g_autoptr (GError) error = NULL;
+
+    td_geometry_init_parallel (&scan->facts.geometry);
+    scan->facts.n_columns = scan->facts.n_rows = 4;
+    scan->facts.n_views = cases[i].n_views;
+    if (cases[i].last != -1) {
+      scan->facts.angles_rad = g_new0 (double, cases[i].n_views);
+      scan->facts.angles_rad[cases[i].n_views - 1] = cases[i].last;
+    }
+    g_assert_cmpint (td_scan_validate (scan, &error), ==, cases[i].says == NULL);
+    if (cases[i].says)
+      test_assert_sentence (error, cases[i].says);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -526,5 +721,8 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/raw-folders", test_raw_folders);
   g_test_add_func ("/scan/raw-with-header", test_raw_with_header);
   g_test_add_func ("/scan/memory", test_memory);
+  g_test_add_func ("/scan/written-varied", test_written_varied);
+  g_test_add_func ("/scan/limits", test_limits);
+  g_test_add_func ("/scan/without-angles", test_no_angles);
   return g_test_run ();
 }
