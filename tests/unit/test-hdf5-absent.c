@@ -202,6 +202,85 @@ test_virtual (void)
   test_assert_sentence (error, NULL);
 }
 
+/* Three frames are taken from four places of which one is left out, or from a row of numbers. All
+   are missing if anything is of what they are taken from, for their order is not known. */
+static void
+test_irregular (void)
+{
+  static const struct {
+    guint n_source;  /* frames; 0: VIEWS in chunks, of which six are written */
+    gboolean by_row; /* the source is said to be one row */
+    const char *missing, *why;
+  } cases[] = {
+    { 4, FALSE, ".........", NULL },
+    { 5, FALSE, ".........", NULL },
+    { 3, FALSE, "xxx......", "“a.h5” holds less than is mapped" },
+    { 0, FALSE, "xxx......", "“a.h5” is not complete: they were never written" },
+    { 3, TRUE, "xxx......", "their sources are no images" },
+  };
+  static const guint taken[VIEWS] = { 0, 2, 3, 10, 11, 12, 13, 14, 15 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.h5");
+    g_autofree char *a = test_folder_file (folder, "a.h5");
+    g_autoptr (GError) error = NULL;
+
+    if (cases[i].n_source)
+      make_source (folder, "a.h5", 0, cases[i].n_source);
+    else
+      make_chunked (a, 1, 6);
+    make_source (folder, "c.h5", 10, 6);
+    {
+      TD_H5_GUARD;
+      const hsize_t shape[3] = { VIEWS, ROWS, COLUMNS }, rest[3] = { 6, ROWS, COLUMNS };
+      const hsize_t from[3] = { cases[i].n_source ? cases[i].n_source : VIEWS, ROWS, COLUMNS };
+      const hsize_t row[1] = { 3 * ROWS * COLUMNS }, none[3] = { 0 };
+      const hsize_t one[3] = { 1, ROWS, COLUMNS }, two[3] = { 2, ROWS, COLUMNS };
+      const hsize_t three[3] = { 3, ROWS, COLUMNS }, third[3] = { 2 }, fourth[3] = { 3 };
+      /* A scan that was made when its source held four frames. */
+      const hsize_t four[3] = { MAX (from[0], 4), ROWS, COLUMNS };
+      const hid_t file = H5Fcreate (path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+      {
+        g_auto (TdH5Id) space = H5Screate_simple (3, shape, NULL);
+        g_auto (TdH5Id) source
+            = cases[i].by_row ? H5Screate_simple (1, row, NULL) : H5Screate_simple (3, four, NULL);
+        g_auto (TdH5Id) whole = H5Screate_simple (3, rest, NULL);
+        g_auto (TdH5Id) properties = H5Pcreate (H5P_DATASET_CREATE);
+        g_auto (TdH5Id) dataset = -1;
+
+        if (cases[i].by_row)
+          H5Sselect_hyperslab (source, H5S_SELECT_SET, none, NULL, row, NULL);
+        else {
+          H5Sselect_hyperslab (source, H5S_SELECT_SET, none, NULL, one, NULL);
+          H5Sselect_hyperslab (source, H5S_SELECT_OR, third, NULL, two, NULL);
+        }
+        H5Sselect_hyperslab (space, H5S_SELECT_SET, none, NULL, three, NULL);
+        g_assert_cmpint (H5Pset_virtual (properties, space, "a.h5",
+                                         cases[i].n_source ? "/frames" : "/all", source),
+                         >=, 0);
+        H5Sselect_hyperslab (space, H5S_SELECT_SET, fourth, NULL, rest, NULL);
+        g_assert_cmpint (H5Pset_virtual (properties, space, "c.h5", "/frames", whole), >=, 0);
+        H5Sselect_all (space);
+        dataset
+            = H5Dcreate2 (file, "all", H5T_STD_U16LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+        g_assert_cmpint (dataset, >=, 0);
+      }
+      g_assert_true (td_h5_finish (file));
+    }
+    g_autoptr (TdScan) scan = open_scan (path, &options);
+    const TdScanFacts *facts = td_scan_facts (scan);
+    for (guint v = 0; v < VIEWS; v++) {
+      g_assert_cmpint (facts->absent && facts->absent[v], ==, cases[i].missing[v] == 'x');
+      if (cases[i].missing[v] != 'x')
+        check_frame (scan, TD_FRAME_PROJECTION, v, taken[v]);
+    }
+    g_assert_cmpint (td_scan_complete (scan, &error), ==, cases[i].why == NULL);
+    if (cases[i].why)
+      test_assert_sentence (error, cases[i].why);
+  }
+}
+
 /* Frames of another size, or of none, are none of the scan's. */
 static void
 test_other_shapes (void)
@@ -351,6 +430,80 @@ test_raw_by_library (void)
   make_raw_beside (path, raw, 12);
   g_autoptr (TdScan) scan = open_scan (path, &options);
   check_frame (scan, TD_FRAME_PROJECTION, 0, 0);
+}
+
+/* Frames in two files, which begin anywhere. What lies behind the first byte that is not there is
+   not believed. */
+static void
+test_raw_parts (void)
+{
+  enum { FIRST = 4 };
+  static const struct {
+    guint offset;   /* of the second file */
+    gssize lost[2]; /* bytes at the end of each; -1: the file is missing */
+  } cases[] = {
+    { 0, { 0, 0 } },
+    { 7, { 0, 0 } },
+    { 0, { 1, 0 } },
+    { 7, { 0, 1 } },
+    { 0, { 0, FRAME_BYTES } },
+    { 7, { 0, FRAME_BYTES + 1 } },
+    { 7, { 0, 5 * FRAME_BYTES } },
+    { 7, { 0, 5 * FRAME_BYTES + 7 } },
+    { 7, { FIRST * FRAME_BYTES, 0 } },
+    { 7, { 2 * FRAME_BYTES - 1, 3 } },
+    { 7, { 0, -1 } },
+  };
+  g_autofree guint16 *values = g_new (guint16, VIEWS * ROWS * COLUMNS);
+
+  fill (values, 0, VIEWS);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const gssize bytes[2] = { FIRST * FRAME_BYTES, (VIEWS - FIRST) * FRAME_BYTES };
+    const hsize_t shape[3] = { VIEWS, ROWS, COLUMNS };
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.h5");
+    g_autoptr (GError) error = NULL;
+    guint there = VIEWS;
+
+    for (guint k = 0; k < 2; k++) {
+      const gssize lost = cases[i].lost[k], skip = k ? cases[i].offset : 0;
+      const gssize left = lost < 0 ? 0 : MAX (bytes[k] - lost, 0);
+      g_autofree char *raw = test_folder_file (folder, k ? "two.raw" : "one.raw");
+      g_autofree char *text = g_malloc0 (skip + bytes[k]);
+
+      memcpy (text + skip, (char *) values + (k ? bytes[0] : 0), bytes[k]);
+      if (lost >= 0)
+        g_assert_true (g_file_set_contents (raw, text, MAX (skip + bytes[k] - lost, 0), NULL));
+      if (lost != 0)
+        there = MIN (there, (guint) (((k ? bytes[0] : 0) + left) / FRAME_BYTES));
+    }
+    const hid_t file = H5Fcreate (path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    {
+      TD_H5_GUARD;
+      g_auto (TdH5Id) space = H5Screate_simple (3, shape, NULL);
+      g_auto (TdH5Id) properties = H5Pcreate (H5P_DATASET_CREATE);
+      H5Pset_external (properties, "one.raw", 0, bytes[0]);
+      H5Pset_external (properties, "two.raw", cases[i].offset, bytes[1]);
+      g_auto (TdH5Id) dataset
+          = H5Dcreate2 (file, "all", H5T_STD_U16LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+      g_assert_cmpint (dataset, >=, 0);
+    }
+    g_assert_true (td_h5_finish (file));
+    g_test_message ("case %u: %u views", i, there);
+    g_autoptr (TdScan) scan = td_scan_open (path, &options, NULL, &error);
+    if (there == 0) {
+      g_assert_null (scan);
+      test_assert_sentence (error, "one.raw");
+      continue;
+    }
+    g_assert_no_error (error);
+    const TdScanFacts *facts = td_scan_facts (scan);
+    for (guint v = 0; v < VIEWS; v++) {
+      g_assert_cmpint (facts->absent && facts->absent[v], ==, v >= there);
+      if (v < there)
+        check_frame (scan, TD_FRAME_PROJECTION, v, v);
+    }
+  }
 }
 
 static void
@@ -640,6 +793,8 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_data_func ("/absent/chunks/frame", GUINT_TO_POINTER (1), test_chunks);
   g_test_add_data_func ("/absent/chunks/three", GUINT_TO_POINTER (3), test_chunks);
+  g_test_add_func ("/absent/irregular", test_irregular);
+  g_test_add_func ("/absent/raw-parts", test_raw_parts);
   g_test_add_func ("/absent/virtual", test_virtual);
   g_test_add_func ("/absent/other-shapes", test_other_shapes);
   g_test_add_func ("/absent/blocks", test_blocks);

@@ -2,6 +2,8 @@
 /* DXchange, TDF and any data set open with the right frames, with companions, by several threads.
    So does a measured scan with links. */
 #include "dataset/tiff-save.h"
+#include "dataset/frame-names.h"
+#include "dataset/scan-hdf5.h"
 #include "hdf5-scans.h"
 
 static void
@@ -502,6 +504,28 @@ test_leaning_flats (void)
   }
   g_autoptr (TdScan) scan = open_scan (path, &options);
   g_assert_cmpuint (td_scan_facts (scan)->n_flats, ==, VIEWS);
+}
+
+/* What a data set is by its name, or by the nearest group that says so, the first one included. */
+static void
+test_path_roles (void)
+{
+  static const struct {
+    const char *path;
+    TdNameRole role;
+  } paths[] = {
+    { "/exchange/data", TD_NAME_PROJECTION }, { "/exchange/data_white", TD_NAME_FLAT },
+    { "/exchange/data_dark", TD_NAME_DARK },  { "/flats/data", TD_NAME_FLAT },
+    { "flats/data", TD_NAME_FLAT },           { "dark/entry/data", TD_NAME_DARK },
+    { "/darks/flats/data", TD_NAME_FLAT },    { "/flats/darks/1", TD_NAME_DARK },
+    { "/flats/data/dark_1", TD_NAME_DARK },   { "flat", TD_NAME_FLAT },
+    { "data", TD_NAME_PROJECTION },           { "/scan/darks/entry/data", TD_NAME_DARK },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (paths); i++) {
+    g_test_message ("%s", paths[i].path);
+    g_assert_cmpint (td_h5_path_role (paths[i].path), ==, paths[i].role);
+  }
 }
 
 /* Several data sets: the user must say which; none: it is no scan. */
@@ -1354,6 +1378,44 @@ test_companions_of_tiff (void)
   }
 }
 
+/* Flats and darks that are stated take the place of those beside the projections, and of no
+   others. */
+static void
+test_stated_instead (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.h5");
+  g_autofree char *flats = test_folder_file (folder, "other/flats.h5");
+  g_autofree char *darks = test_folder_file (folder, "other/darks.h5");
+  hid_t file = td_h5_create_sized (path, 0);
+
+  add_frames (file, "tomo", 10, VIEWS, FALSE, 0);
+  add_frames (file, "flat", 30, 2, FALSE, 0);
+  add_frames (file, "dark", 50, 1, FALSE, 0);
+  g_assert_true (td_h5_finish (file));
+  g_autofree char *others = g_path_get_dirname (flats);
+  g_assert_cmpint (g_mkdir (others, 0700), ==, 0);
+  file = td_h5_create_sized (flats, 0);
+  add_frames (file, "data", 40, 3, FALSE, 0);
+  g_assert_true (td_h5_finish (file));
+  file = td_h5_create_sized (darks, 0);
+  add_frames (file, "data", 60, 4, FALSE, 0);
+  g_assert_true (td_h5_finish (file));
+  for (guint stated = 0; stated < 4; stated++) {
+    const gboolean with_flats = stated & 1, with_darks = stated & 2;
+    const TdScanOptions options = { .angles = "0:180",
+                                    .flats = with_flats ? flats : NULL,
+                                    .darks = with_darks ? darks : NULL };
+    g_autoptr (TdScan) scan = open_scan (path, &options);
+    g_assert_cmpuint (td_scan_facts (scan)->n_views, ==, VIEWS);
+    g_assert_cmpuint (td_scan_facts (scan)->n_flats, ==, with_flats ? 3 : 2);
+    g_assert_cmpuint (td_scan_facts (scan)->n_darks, ==, with_darks ? 4 : 1);
+    check_frame (scan, TD_FRAME_PROJECTION, 2, 12);
+    check_frame (scan, TD_FRAME_FLAT, 0, with_flats ? 40 : 30);
+    check_frame (scan, TD_FRAME_DARK, 0, with_darks ? 60 : 50);
+  }
+}
+
 /* BLISS's scans, and a data set for each frame, are no choice between data sets. */
 static void
 test_many_sets (void)
@@ -1817,6 +1879,57 @@ make_cil (hid_t file)
                  && td_h5_add_doubles (config, "angles", angles, VIEWS, "degree"));
 }
 
+/* As versions before 21 of the Core Imaging Library wrote it. */
+static void
+make_old_cil (hid_t file)
+{
+  double angles[VIEWS];
+
+  for (guint view = 0; view < VIEWS; view++)
+    angles[view] = 20 * view;
+  g_auto (TdH5Id) entry = add_group (file, "entry1"), tomo = add_group (entry, "tomo_entry"),
+                  data = add_group (tomo, "data");
+  add_frames (data, "data", 10, VIEWS, FALSE, 0);
+  g_auto (TdH5Id) frames = H5Dopen2 (data, "data", H5P_DEFAULT);
+  g_assert_true (td_h5_set_string (frames, "geom_type", "cone")
+                 && td_h5_set_double (frames, "dist_source_center", 100)
+                 && td_h5_set_double (frames, "dist_center_detector", 200)
+                 && td_h5_set_double (frames, "pixel_size_h", 0.5)
+                 && td_h5_set_double (frames, "pixel_size_v", 0.4)
+                 && td_h5_add_doubles (data, "rotation_angle", angles, VIEWS, "degree"));
+}
+
+static void
+make_tdf (hid_t file)
+{
+  double angles[VIEWS];
+
+  for (guint view = 0; view < VIEWS; view++)
+    angles[view] = 20 * view;
+  add_frames (file, "tomo", 10, VIEWS, FALSE, 0);
+  add_frames (file, "flat", 30, 2, FALSE, 0);
+  add_frames (file, "flat_post", 32, 1, FALSE, 0);
+  add_frames (file, "dark", 40, 1, FALSE, 0);
+  g_assert_true (td_h5_add_doubles (file, "theta", angles, VIEWS, "deg"));
+}
+
+/* Data sets of no layout that is known, which go by their names. */
+static void
+make_named_sets (hid_t file)
+{
+  double angles[VIEWS];
+
+  for (guint view = 0; view < VIEWS; view++)
+    angles[view] = 20 * view;
+  g_auto (TdH5Id) scan = add_group (file, "scan"), before = add_group (scan, "flats_before"),
+                  after = add_group (scan, "flats_after");
+  add_frames (scan, "projections", 10, VIEWS, FALSE, 0);
+  add_frames (before, "data", 30, 2, FALSE, 0);
+  add_frames (after, "data", 32, 1, FALSE, 0);
+  add_frames (scan, "dark", 40, 1, FALSE, 0);
+  g_assert_true (td_h5_add_doubles (scan, "angles", angles, VIEWS, NULL));
+}
+
 /* "group/set" of all that is below, and "group/set@attribute". */
 static void
 list_all (hid_t object, const char *path, GPtrArray *all)
@@ -1840,29 +1953,53 @@ list_all (hid_t object, const char *path, GPtrArray *all)
   }
 }
 
-/* FALSE: what is at the path is no number, or many. */
-static gboolean
-scale_numbers (hid_t file, const char *path, double factor)
-{
-  double values[3];
-  g_auto (TdH5Id) set = H5Oopen (file, path, H5P_DEFAULT);
-  g_auto (TdH5Id) type = H5Iget_type (set) == H5I_DATASET ? H5Dget_type (set) : -1;
-  g_auto (TdH5Id) space = type < 0 ? -1 : H5Dget_space (set);
+/* What becomes of a file's things: they are lost (NAN), are so many times themselves, or one of a
+   list is another. */
+typedef struct {
+  double factor;
+  int element; /* of a list; -1: all of few numbers */
+  double value;
+} Change;
 
-  if (type < 0 || H5Tget_class (type) != H5T_FLOAT || H5Sget_simple_extent_npoints (space) > 3)
+/* FALSE: what is at the path is no number, or many; or no list. */
+static gboolean
+change_numbers (hid_t file, const char *path, const Change *change)
+{
+  double values[VIEWS + 4];
+  const char *attribute = strchr (path, '@');
+  g_autofree char *owner = attribute ? g_strndup (path, attribute - path) : g_strdup (path);
+  g_auto (TdH5Id) object = H5Oopen (file, *owner ? owner : ".", H5P_DEFAULT);
+  g_auto (TdH5Id) read = attribute ? H5Aopen (object, attribute + 1, H5P_DEFAULT) : -1;
+  const gboolean set = attribute || H5Iget_type (object) == H5I_DATASET;
+  g_auto (TdH5Id) type = !set ? -1 : attribute ? H5Aget_type (read) : H5Dget_type (object);
+  g_auto (TdH5Id) space = !set ? -1 : attribute ? H5Aget_space (read) : H5Dget_space (object);
+  const gssize n = set ? H5Sget_simple_extent_npoints (space) : 0;
+  const H5T_class_t kind = set ? H5Tget_class (type) : H5T_STRING;
+  const gboolean list = n > 3;
+
+  if ((kind != H5T_FLOAT && kind != H5T_INTEGER) || H5Sget_simple_extent_ndims (space) > 1
+      || n > (gssize) G_N_ELEMENTS (values) || list != (change->element >= 0))
     return FALSE;
-  H5Dread (set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
-  for (gssize i = 0; i < H5Sget_simple_extent_npoints (space); i++)
-    values[i] *= factor;
-  return H5Dwrite (set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0;
+  if (attribute)
+    H5Aread (read, H5T_NATIVE_DOUBLE, values);
+  else
+    H5Dread (object, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+  for (gssize i = 0; i < n; i++)
+    if (!list)
+      values[i] *= change->factor;
+    else if (i == change->element)
+      values[i] = change->value;
+  return (attribute ? H5Awrite (read, H5T_NATIVE_DOUBLE, values)
+                    : H5Dwrite (object, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values))
+         >= 0;
 }
 
-/* @factor: of the numbers at @path; NAN: it is lost. */
 static void
-pin_changed (const char *file_path, GBytes *sound, const char *path, double factor,
+pin_changed (const char *file_path, GBytes *sound, const char *path, const Change *change,
              char *const *usual)
 {
   const char *attribute = strchr (path, '@');
+  const gboolean lost = isnan (change->factor);
   g_autoptr (GError) error = NULL;
 
   g_remove (file_path);
@@ -1872,25 +2009,37 @@ pin_changed (const char *file_path, GBytes *sound, const char *path, double fact
   {
     TD_H5_GUARD;
     g_auto (TdH5Id) file = H5Fopen (file_path, H5F_ACC_RDWR, H5P_DEFAULT);
-    if (attribute) {
+    if (attribute && lost) {
       g_autofree char *owner = g_strndup (path, attribute - path);
       g_assert_cmpint (H5Adelete_by_name (file, *owner ? owner : ".", attribute + 1, H5P_DEFAULT),
                        >=, 0);
-    } else if (isnan (factor))
+    } else if (lost)
       g_assert_cmpint (H5Ldelete (file, path, H5P_DEFAULT), >=, 0);
-    else if (!scale_numbers (file, path, factor))
+    else if (!change_numbers (file, path, change))
       return;
   }
-  g_autofree char *what = isnan (factor) ? g_strdup_printf ("without %s", path)
-                                         : g_strdup_printf ("%g of %s", factor, path);
+  g_autofree char *what = lost                  ? g_strdup_printf ("without %s", path)
+                          : change->element < 0 ? g_strdup_printf ("%g of %s", change->factor, path)
+                                                : g_strdup_printf ("%s, %d is %g", path,
+                                                                   change->element, change->value);
   g_autoptr (TdScan) scan = td_scan_open (file_path, NULL, NULL, &error);
   g_auto (GStrv) lines = td_test_opened_lines (scan, error);
-  td_test_pin_opened (what, lines, usual);
+  if (lost || change->factor == 0 || change->factor == 1.5) {
+    td_test_pin_opened (what, lines, usual);
+    return;
+  }
+  g_autofree char *changes = td_test_opened_changes (lines, usual);
+  td_test_pin ("%s: %s", what, changes);
 }
 
 static void
 test_changed (gconstpointer data)
 {
+  static const Change changes[] = {
+    { NAN, -1, 0 },  { 0, -1, 0 },   { 1.5, -1, 0 },  { -1, -1, 0 },    { 0.996, -1, 0 },
+    { 1e-6, -1, 0 }, { 1e5, -1, 0 }, { 1, 1, -1 },    { 1, 1, 1 },      { 1, 1, 2 },
+    { 1, 5, 0 },     { 1, 5, NAN },  { 1, 8, 0.003 }, { 1, VIEWS, 90 },
+  };
   void (*const make) (hid_t file) = (void (*) (hid_t)) (guintptr) data;
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "scan.h5"), *bytes = NULL;
@@ -1912,12 +2061,9 @@ test_changed (gconstpointer data)
   g_auto (GStrv) usual = td_test_opened_lines (scan, NULL);
   td_test_pin_opened ("sound", usual, NULL);
   g_clear_pointer (&scan, td_scan_unref);
-  for (guint i = 0; i < all->len; i++) {
-    const gboolean attribute = strchr (all->pdata[i], '@') != NULL;
-    pin_changed (path, sound, all->pdata[i], NAN, usual);
-    for (guint k = 0; !attribute && k < 2; k++)
-      pin_changed (path, sound, all->pdata[i], 1.5 * k, usual);
-  }
+  for (guint i = 0; i < all->len; i++)
+    for (guint k = 0; k < G_N_ELEMENTS (changes); k++)
+      pin_changed (path, sound, all->pdata[i], &changes[k], usual);
 }
 
 int
@@ -1939,8 +2085,10 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/dxchange/exposures", test_dxchange_exposures);
   g_test_add_func ("/hdf5/companions", test_companions);
   g_test_add_func ("/hdf5/companions-of-tiff", test_companions_of_tiff);
+  g_test_add_func ("/hdf5/stated-instead", test_stated_instead);
   g_test_add_func ("/hdf5/companion-scans", test_companion_scans);
   g_test_add_func ("/hdf5/leaning-flats", test_leaning_flats);
+  g_test_add_func ("/hdf5/path-roles", test_path_roles);
   g_test_add_func ("/hdf5/other-files", test_other_files);
   g_test_add_func ("/hdf5/named", test_named);
   g_test_add_func ("/hdf5/stated-sinograms", test_stated_sinograms);
@@ -1972,5 +2120,10 @@ main (int argc, char **argv)
   g_test_add_data_func ("/hdf5/changed/dxchange", (gconstpointer) (guintptr) make_rich_dxchange,
                         test_changed);
   g_test_add_data_func ("/hdf5/changed/cil", (gconstpointer) (guintptr) make_cil, test_changed);
+  g_test_add_data_func ("/hdf5/changed/old-cil", (gconstpointer) (guintptr) make_old_cil,
+                        test_changed);
+  g_test_add_data_func ("/hdf5/changed/tdf", (gconstpointer) (guintptr) make_tdf, test_changed);
+  g_test_add_data_func ("/hdf5/changed/named-sets", (gconstpointer) (guintptr) make_named_sets,
+                        test_changed);
   return g_test_run ();
 }
