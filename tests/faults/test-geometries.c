@@ -16,6 +16,7 @@
 #define ROWS 10u
 #define VIEWS 6u
 #define FLIPS 400u
+#define INNER "scan" /* what lies beside scans is looked for above their folder, too */
 
 /* A sound file of each kind for VIEWS views of COLUMNS x ROWS; "@" stands for what a test changes.
  */
@@ -382,10 +383,13 @@ static void
 test_cut_short (gconstpointer data)
 {
   const guint kind = GPOINTER_TO_UINT (data);
-  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autoptr (TestFolder) outer = test_folder_new ();
+  g_autofree char *path = test_folder_file (outer, INNER);
+  const TestFolder inner = { path }, *folder = &inner;
   gsize size;
   g_autofree char *bytes = sound_file (kind, &size);
 
+  g_assert_cmpint (g_mkdir (path, 0700), ==, 0);
   make_stack (folder);
   begin_counting ();
   for (gsize length = 0; length<size; length += size> 2000 ? 29 : 3) {
@@ -399,11 +403,14 @@ static void
 test_flipped (gconstpointer data)
 {
   const guint kind = GPOINTER_TO_UINT (data);
-  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autoptr (TestFolder) outer = test_folder_new ();
+  g_autofree char *path = test_folder_file (outer, INNER);
+  const TestFolder inner = { path }, *folder = &inner;
   g_autoptr (GRand) random = g_rand_new_with_seed (500 + kind);
   gsize size;
   g_autofree char *bytes = sound_file (kind, &size);
 
+  g_assert_cmpint (g_mkdir (path, 0700), ==, 0);
   make_stack (folder);
   begin_counting ();
   for (guint i = 0; i < FLIPS; i++) {
@@ -666,6 +673,9 @@ test_own_keys (void)
     { "\"voxel_mm\": 0.2, \"volume_size\": [12, 14, 8]", NULL },
     { "\"voxel_mm\": 0.2, \"volume_size\": [12, 14, 8.5]", "volume_size" },
     { "\"voxel_mm\": 0.2, \"volume_size\": [12, 14, 2e6]", "volume_size" },
+    { "\"view_matrices\": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]", "view_matrices" },
+    { "\"view_matrices\": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]", "view_matrices" },
+    { "\"view_matrices\": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]", "states 1 view" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (keys); i++) {
@@ -722,6 +732,89 @@ test_rtk_elements (void)
     g_assert_no_error (error);
     g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
     g_assert_cmpint (strstr (notes, "jaws") != NULL, ==, cases[i].says != NULL);
+  }
+}
+
+/* RTK writes its matrices beside the parameters. Each number of one is looked at. */
+static void
+test_rtk_matrices (void)
+{
+  const double angle = 60 * G_PI / 180, c = cos (angle), s = sin (angle);
+  /* Of the second view, 100 and 300 mm away. */
+  const double right[12] = { -300 * c, 0, 300 * s, 0, 0, -300, 0, 0, s, 0, c, -100 };
+
+  for (guint i = 0; i <= 2 * G_N_ELEMENTS (right); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autoptr (GString) matrix = g_string_new ("<GantryAngle>60</GantryAngle><Matrix>");
+    g_autofree char *sound = rtk_text ();
+    g_autoptr (GError) error = NULL;
+
+    for (guint k = 0; k < G_N_ELEMENTS (right); k++)
+      g_string_append_printf (matrix, " %.9g",
+                              right[k] + (i / 2 == k ? (i % 2 ? 0.007 : -0.007) : 0));
+    g_string_append (matrix, "</Matrix>");
+    g_autofree char *text = replace (sound, "<GantryAngle>60</GantryAngle>", matrix->str);
+    make_stack (folder);
+    write_file (folder, kinds[2].file, text, strlen (text));
+    g_autoptr (TdScan) scan = open_kind (folder, 2, TRUE, &error);
+    if (i < 2 * G_N_ELEMENTS (right))
+      g_assert_nonnull (strstr (error->message, "projection 1: its matrix is not the one"));
+    else
+      g_assert_no_error (error);
+  }
+}
+
+/* Rows of numbers alone are matrices, too, in JSON as in a text. */
+static void
+test_bare_array (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *object = table_text (TRUE), *rows = g_strdup (strchr (object, '['));
+  g_autofree double *first = NULL;
+
+  *strrchr (rows, '}') = '\0';
+  make_stack (folder);
+  for (guint i = 0; i < 2; i++) {
+    const char *text = i ? rows : object;
+    g_autoptr (GError) error = NULL;
+
+    write_file (folder, kinds[3].file, text, strlen (text));
+    g_autoptr (TdScan) scan = open_kind (folder, 3, TRUE, &error);
+    g_assert_no_error (error);
+    const TdGeometry *g = &td_scan_facts (scan)->geometry;
+    g_assert_cmpuint (g->n_view_matrices, ==, VIEWS);
+    if (i == 0)
+      first = g_memdup2 (g->view_matrices, 12 * VIEWS * sizeof *first);
+    else
+      g_assert_cmpmem (g->view_matrices, 12 * VIEWS * sizeof *first, first,
+                       12 * VIEWS * sizeof *first);
+  }
+}
+
+/* A detector lies on its side where its columns follow the axis more than its rows do. */
+static void
+test_on_side (void)
+{
+  for (int degrees = -170; degrees <= 180; degrees += 10) {
+    const double roll = degrees * G_PI / 180, c = cos (roll), s = sin (roll);
+    double level[12], m[12];
+    TdGeometry geometry;
+
+    matrix_of (1, level);
+    for (guint k = 0; k < 4; k++) {
+      m[k] = c * level[k] - s * level[4 + k];
+      m[4 + k] = s * level[k] + c * level[4 + k];
+      m[8 + k] = level[8 + k];
+    }
+    td_geometry_init_parallel (&geometry);
+    geometry.beam = TD_BEAM_CONE;
+    geometry.pixel_width_mm = geometry.pixel_height_mm = 0.5;
+    geometry.detector_tilt_rad[2] = roll;
+    g_assert_cmpint (td_geometry_lies_on_side (&geometry), ==, fabs (s) > fabs (c));
+    geometry.detector_tilt_rad[2] = 0;
+    geometry.view_matrices = m;
+    geometry.n_view_matrices = 1;
+    g_assert_cmpint (td_geometry_lies_on_side (&geometry), ==, fabs (s) > fabs (c));
   }
 }
 
@@ -984,21 +1077,29 @@ static const char ctsimu_scenario[]
       "\"stop_angle\": {\"value\": 360, \"unit\": \"deg\"}, \"direction\": \"CCW\",\n"
       "\"number_of_projections\": 6, \"include_final_angle\": false}}";
 
-static TdScan *
-open_ctsimu (const char *metadata, const char *scenario, GError **error)
+/* Its files in @folder. */
+static void
+make_ctsimu (const TestFolder *folder, const char *name, const char *metadata, const char *scenario)
 {
-  g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree guint16 *samples = g_new0 (guint16, VIEWS * COLUMNS * ROWS);
   const gsize frame = sizeof *samples * COLUMNS * ROWS;
-  static guint opened;
-  const char *name = opened++ % 2 ? "p_METADATA.Json" : "p_metadata.json";
-  g_autofree char *path = test_folder_file (folder, name);
 
   write_file (folder, "p.raw", (const char *) samples, VIEWS * frame);
   write_file (folder, "f.raw", (const char *) samples, frame);
   write_file (folder, "d.raw", (const char *) samples, frame);
   write_file (folder, "s.json", scenario, strlen (scenario));
   write_file (folder, name, metadata, strlen (metadata));
+}
+
+static TdScan *
+open_ctsimu (const char *metadata, const char *scenario, GError **error)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  static guint opened;
+  const char *name = opened++ % 2 ? "p_METADATA.Json" : "p_metadata.json";
+  g_autofree char *path = test_folder_file (folder, name);
+
+  make_ctsimu (folder, name, metadata, scenario);
   return open_any (path, NULL, error);
 }
 
@@ -1030,6 +1131,15 @@ test_ctsimu (void)
     { FALSE, "0.2, \"unit\": \"mm\"", "0.2, \"unit\": \"inch\"", "voxelsize/x" },
     { TRUE, "\"drifts\": []", "\"drifts\": [{\"value\": [-1, 1]}]", "drift" },
     { FALSE, "\"f.raw\"", "\".\\\\f.raw\"", NULL },
+    { FALSE, "\"p.raw\"", "\"p_%x.raw\"", "/p_%x.raw" },
+    { FALSE, "\"p.raw\"", "\"p_%s%d.raw\"", "/p_%s%d.raw" },
+    { FALSE, "\"p.raw\"", "\"p_%1d.raw\"", "/p_5.raw" },
+    { FALSE, "\"p.raw\"", "\"p_%012d.raw\"", "/p_000000000005.raw" },
+    { FALSE, "\"p.raw\"", "\"p_%20d.raw\"", "/p_00000000000000000005.raw" },
+    { FALSE, "\"p.raw\"", "\"p_%21d.raw\"", "/p_%21d.raw" },
+    { TRUE, "\"stage\": {", "\"stage\": {\"deviations\": [{\"type\": 1}], ", "deviations" },
+    { TRUE, "\"stage\": {", "\"stage\": {\"deviations\": [], ", NULL },
+    { TRUE, "\"source\": {", "\"source\": {\"deviations\": 7, ", "deviations" },
     { FALSE, "\"s.json\"", "\".\\\\s.json\"", NULL },
     { TRUE, "\"vector_w\": {\"x\": {\"value\": 1}, \"y\": {\"value\": 0}",
       "\"vector_w\": {\"x\": {\"value\": 1}, \"y\": {\"value\": 0.05}", "of the detector are not" },
@@ -1103,6 +1213,65 @@ test_ctsimu_facts (void)
   td_scan_read (corrected, &(TdFrameRange) { TD_FRAME_FLAT, 0, 1, 0, 1 }, flat, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpfloat (flat[3], ==, 60000);
+}
+
+/* Files of frames are counted from any number that CTSimU begins with, and all that are stated must
+   be there. */
+static void
+test_ctsimu_files (void)
+{
+  static const char *const patterns[] = { "p_%04d.raw", "p%d.raw" };
+  g_autofree guint16 *samples = g_new0 (guint16, COLUMNS * ROWS);
+
+  for (guint i = 0; i < G_N_ELEMENTS (patterns); i++)
+    for (guint first = 0; first < 3; first++)
+      for (guint lost = 0; lost <= VIEWS; lost++) { /* counted from 0; VIEWS: none */
+        g_autoptr (TestFolder) folder = test_folder_new ();
+        g_autofree char *path = test_folder_file (folder, "p_metadata.json");
+        g_autofree char *metadata = replace (ctsimu_metadata, "p.raw", patterns[i]);
+        g_autoptr (GError) error = NULL;
+
+        make_ctsimu (folder, "p_metadata.json", metadata, ctsimu_scenario);
+        for (guint view = 0; view < VIEWS; view++) {
+          const guint number = first + view;
+          g_autofree char *name = i == 0 ? g_strdup_printf ("p_%04u.raw", number)
+                                         : g_strdup_printf ("p%u.raw", number);
+          samples[0] = (guint16) (100 + view);
+          if (view != lost)
+            write_file (folder, name, (const char *) samples, sizeof *samples * COLUMNS * ROWS);
+        }
+        g_autoptr (TdScan) scan = open_any (path, NULL, &error);
+        g_assert_cmpint (scan != NULL, ==, lost == VIEWS && first < 2);
+        for (guint view = 0; scan && view < VIEWS; view++) {
+          float row[COLUMNS];
+          g_assert_true (td_scan_read (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, view, 1, 0, 1 },
+                                       row, NULL, NULL));
+          g_assert_cmpfloat (row[0], ==, 100 + view);
+        }
+      }
+}
+
+/* A scan whose scenario is not there, or is none, is none. */
+static void
+test_ctsimu_scenarios (void)
+{
+  static const char *const texts[]
+      = { NULL, "", "{", "[]", "null", "{}", "7", "{\"geometry\": []}" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (texts); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "p_metadata.json");
+    g_autofree char *scenario = test_folder_file (folder, "s.json");
+    g_autoptr (GError) error = NULL;
+
+    make_ctsimu (folder, "p_metadata.json", ctsimu_metadata, ctsimu_scenario);
+    g_assert_cmpint (g_remove (scenario), ==, 0);
+    if (texts[i])
+      write_file (folder, "s.json", texts[i], strlen (texts[i]));
+    g_autoptr (TdScan) scan = td_scan_open (path, NULL, NULL, &error);
+    g_assert_null (scan);
+    g_assert_nonnull (strstr (error->message, "s.json"));
+  }
 }
 
 /* What a scanner left undone is told. */
@@ -1252,6 +1421,252 @@ test_missing (void)
   test_assert_sentence (error, NULL);
 }
 
+/* ── Every number and every key ── */
+
+/* What a number becomes: so many times itself; or, where it is 0, one of these. */
+static const double otherwise[] = { 0, -1, 1.004, 1.06, 2.5 };
+static const double instead_of_zero[] = { 1, -1, 40 };
+
+/* A sound text of which each number is another one for once, and then each line or key is left
+   out. */
+typedef struct {
+  const char *name;
+  guint kind;       /* of kinds */
+  const char *text; /* NULL: CTSimU's metadata, or its scenario */
+  guint most;       /* so many of its numbers; 0: all */
+  const char *beside, *beside_text;
+  gboolean scenario, numbers_only;
+} Varied;
+
+static const char nikon_whole[]
+    = "[XTekCT]\nName=part\nProjections=6\nWhiteLevel=60000\nDetectorPixelsX=20\n"
+      "DetectorPixelsY=10\nDetectorPixelSizeX=0.5\nDetectorPixelSizeY=0.4\nSrcToObject=100\n"
+      "SrcToDetector=300\nInitialAngle=20\nAngularStep=60\nObjectOffsetX=0.1\nObjectRoll=0.5\n"
+      "DetectorOffsetX=0.3\nDetectorOffsetY=-0.2\nVoxelsX=20\nVoxelsY=21\nVoxelsZ=11\n"
+      "VoxelSizeX=0.15\nVoxelSizeY=0.15\nVoxelSizeZ=0.15\nOffsetX=0\nOffsetY=0\nOffsetZ=0\n";
+static const char nikon_old[]
+    = "[XTekCT]\nName=part\nProjections=6\nDetectorPixelsX=20\nDetectorPixelsY=10\n"
+      "DetectorPixelSizeX=0.5\nDetectorPixelSizeY=0.4\nSrcToObject=100\nSrcToDetector=300\n"
+      "AngularStep=-60\nCentreOfRotationTop=0.6\nCentreOfRotationBottom=0.4\n";
+static const char measured_text[]
+    = "view angle\n1: 10\n2: 70.5\n3: 129\n4: 190\n5: 250.25\n6: 310\n";
+static const char skyscan_whole[]
+    = "[System]\nScanner=SkyScan1172\nCamera Pixel Size (um)=225\nCameraXYRatio=1.01\n"
+      "[Acquisition]\nFilename Prefix=part_\nNumber of Files=6\nNumber of Rows=10\n"
+      "Number of Columns=20\nOptical Axis (line)=5\nCamera binning=2x2\n"
+      "Object to Source (mm)=100\nCamera to Source (mm)=300\nImage Pixel Size (um)=150\n"
+      "Depth (bits)=16\nReference Intensity=61000\nRotation Step (deg)=60\n"
+      "Use 360 Rotation=YES\nRotation Direction=CW\nNumber of connected scans=1\n"
+      "Number Of Horizontal Offset Positions=1\nImage Rotation=1.2\n[Reconstruction]\n"
+      "Postalignment=0.5\nPostalignment Applied=1\n";
+static const char own_whole[]
+    = "{\"beam\": \"cone\", \"pixel_width_mm\": 0.5, \"pixel_height_mm\": 0.4,\n"
+      "\"source_axis_mm\": 100, \"source_detector_mm\": 300, \"detector_offset_u_px\": 0.5,\n"
+      "\"detector_offset_v_px\": -1.5, \"axis_offset_mm\": 0.25, \"voxel_mm\": 0.15,\n"
+      "\"detector_tilt_rad\": [0.01, -0.02, 0.03], \"volume_size\": [18, 19, 9]}";
+
+static char *
+rtk_whole (void)
+{
+  static const char more[]
+      = "<SourceOffsetX>3</SourceOffsetX>\n<SourceOffsetY>-2</SourceOffsetY>\n"
+        "<ProjectionOffsetX>1</ProjectionOffsetX>\n<ProjectionOffsetY>-0.5</ProjectionOffsetY>\n"
+        "<InPlaneAngle>2</InPlaneAngle>\n<OutOfPlaneAngle>-1</OutOfPlaneAngle>\n"
+        "<RadiusCylindricalDetector>0</RadiusCylindricalDetector>\n"
+        "<CollimationUInf>2000000</CollimationUInf>\n<Projection>";
+  g_autofree char *text = rtk_text ();
+
+  return replace (text, "<Projection>", more);
+}
+
+static char *
+table_whole (const char *key)
+{
+  g_autofree char *text = table_text (TRUE);
+  g_autofree char *head = g_strconcat ("{\"columns\": 20, \"rows\": 10, \"pixel_mm\": 0.5,\n"
+                                       "\"voxel_mm\": 0.2, \"volume_size\": [12, 14, 8],\n",
+                                       key, NULL);
+
+  return replace (text, "{\"matrices\"", head);
+}
+
+static char *
+vectors_whole (void)
+{
+  GString *text = g_string_new ("# source, detector, columns, rows\n");
+
+  for (guint view = 0; view < VIEWS; view++) {
+    const double angle = 2 * G_PI * view / VIEWS, c = cos (angle), s = sin (angle);
+    g_string_append_printf (text, "%.9g %.9g 1 %.9g %.9g 2 %.9g %.9g 0 0 0.01 -0.5\n", 100 * s,
+                            -100 * c, -200 * s, 200 * c, 0.5 * c, 0.5 * s);
+  }
+  return g_string_free (text, FALSE);
+}
+
+static char **
+open_varied (const TestFolder *folder, const Varied *varied, const char *text)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdScan) scan = NULL;
+
+  if (!varied->text) {
+    g_autofree char *path = test_folder_file (folder, "p_metadata.json");
+    write_file (folder, varied->scenario ? "s.json" : "p_metadata.json", text, strlen (text));
+    scan = td_scan_open (path, NULL, NULL, &error);
+  } else {
+    const guint kind = varied->kind;
+    const gboolean own = kind < 2; /* a scan of its own */
+    const char *name = varied->beside ? varied->beside : kinds[kind].file;
+    g_autofree char *file = test_folder_file (folder, kinds[kind].file);
+    g_autofree char *stack = test_folder_file (folder, "part_0001.tif");
+    const TdScanOptions options = { .geometry = own ? NULL : file,
+                                    .pixel_mm = kind == 2 || kind == 4 ? 0.5 : 0,
+                                    .angles = kind == 3 || kind == FIPS ? "0:300" : NULL };
+
+    write_file (folder, name, text, strlen (text));
+    scan = td_scan_open (own ? file : stack, &options, NULL, &error);
+  }
+  return td_test_opened_lines (scan, error);
+}
+
+/* Changes that come to the same are kept as one line. */
+typedef struct {
+  const char *label;
+  GString *values;
+  char *outcome; /* NULL: none yet */
+} Kept;
+
+static void
+keep_outcome (Kept *kept, const char *value, char *outcome)
+{
+  if (kept->outcome && g_strcmp0 (kept->outcome, outcome) != 0) {
+    td_test_pin ("%s%s → %s", kept->label, kept->values->str, kept->outcome);
+    g_string_truncate (kept->values, 0);
+  }
+  if (value)
+    g_string_append_printf (kept->values, "%s%s", kept->values->len ? ", " : "", value);
+  g_free (kept->outcome);
+  kept->outcome = outcome;
+}
+
+/* What stands before a number in its line. */
+static char *
+label_at (const char *text, const char *at)
+{
+  const char *from = at;
+
+  while (from > text && from[-1] != '\n' && at - from < 32)
+    from--;
+  return g_strndup (from, at - from);
+}
+
+static void
+vary_number (const TestFolder *folder, const Varied *varied, const char *text, const char *at,
+             char *const *usual)
+{
+  char *end;
+  const double number = g_ascii_strtod (at, &end);
+  const guint n = number == 0 ? G_N_ELEMENTS (instead_of_zero) : G_N_ELEMENTS (otherwise);
+  g_autofree char *label = label_at (text, at);
+  g_autoptr (GString) values = g_string_new (NULL);
+  Kept kept = { label, values, NULL };
+
+  for (guint i = 0; i < n; i++) {
+    const double value = number == 0 ? instead_of_zero[i] : otherwise[i] * number;
+    g_autofree char *written = g_strdup_printf ("%.10g", value);
+    g_autofree char *begin = g_strndup (text, at - text);
+    g_autofree char *changed = g_strconcat (begin, written, end, NULL);
+    g_auto (GStrv) lines = open_varied (folder, varied, changed);
+    keep_outcome (&kept, written, td_test_opened_changes (lines, usual));
+  }
+  keep_outcome (&kept, NULL, NULL);
+}
+
+/* Lines that state something, or keys, that are not there. */
+static void
+leave_out (const TestFolder *folder, const Varied *varied, const char *text, char *const *usual)
+{
+  const gboolean json = strchr (text, '{') != NULL;
+
+  for (const char *at = text; (at = strpbrk (at, json ? ":" : "\n")); at++) {
+    const char *from = at - 1; /* "key": becomes "_key": */
+    if (json && (at == text || *from != '"'))
+      continue;
+    while (from > text && from[-1] != (json ? '"' : '\n'))
+      from--;
+    g_autofree char *begin = g_strndup (text, from - text), *left = g_strndup (from, at - from);
+    g_autofree char *changed
+        = json ? g_strconcat (begin, "_", from, NULL) : g_strconcat (begin, at + 1, NULL);
+    g_auto (GStrv) lines = open_varied (folder, varied, changed);
+    g_autofree char *outcome = td_test_opened_changes (lines, usual);
+    td_test_pin ("without %s → %s", g_strchomp (left), outcome);
+  }
+}
+
+static void
+test_varied (gconstpointer data)
+{
+  const Varied *varied = data;
+  g_autoptr (TestFolder) outer = test_folder_new ();
+  g_autofree char *path = test_folder_file (outer, INNER);
+  const TestFolder inner = { path }, *folder = &inner;
+  const char *text = varied->text       ? varied->text
+                     : varied->scenario ? ctsimu_scenario
+                                        : ctsimu_metadata;
+  guint n = 0;
+
+  g_assert_cmpint (g_mkdir (path, 0700), ==, 0);
+  make_stack (folder);
+  if (!varied->text)
+    make_ctsimu (folder, "p_metadata.json", ctsimu_metadata, ctsimu_scenario);
+  if (varied->beside)
+    write_file (folder, kinds[varied->kind].file, varied->beside_text,
+                strlen (varied->beside_text));
+  g_auto (GStrv) usual = open_varied (folder, varied, text);
+  for (guint i = 0; usual[i]; i++)
+    td_test_pin ("as it is: %s", usual[i]);
+  for (const char *at = text; *at && (varied->most == 0 || n < varied->most); at++) {
+    char *end = NULL;
+
+    if (at == text || !strchr ("=>:, [\t\n", at[-1])
+        || !(g_ascii_isdigit (*at) || (*at == '-' && g_ascii_isdigit (at[1]))))
+      continue;
+    vary_number (folder, varied, text, at, usual);
+    g_ascii_strtod (at, &end);
+    at = end - 1;
+    n++;
+  }
+  if (!varied->numbers_only)
+    leave_out (folder, varied, text, usual);
+}
+
+static void
+add_varied (void)
+{
+  static Varied cases[] = {
+    { "nikon", 0, nikon_whole },
+    { "nikon-tilted", 0, nikon, .numbers_only = TRUE },
+    { "nikon-old", 0, nikon_old },
+    { "nikon-measured", 0, measured_text, 0, "part.ang", nikon, .numbers_only = TRUE },
+    { "skyscan", 1, skyscan_whole },
+    { "rtk", 2, NULL, 12 },
+    { "own", 3, own_whole },
+    { "matrices", 3, NULL, 14 },
+    { "vectors", 4, NULL, 12, .numbers_only = TRUE },
+    { "fips", FIPS, fips },
+    { "ctsimu", 0, NULL },
+    { "ctsimu-scenario", 0, NULL, .scenario = TRUE },
+  };
+  static char *made[3];
+
+  made[0] = rtk_whole (), made[1] = table_whole ("\"matrices\""), made[2] = vectors_whole ();
+  cases[5].text = made[0], cases[7].text = made[1], cases[8].text = made[2];
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree char *name = g_strconcat ("/geometries/varied/", cases[i].name, NULL);
+    g_test_add_data_func (name, &cases[i], test_varied);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -1276,11 +1691,16 @@ main (int argc, char **argv)
   g_test_add_func ("/geometries/named-alike", test_named_alike);
   g_test_add_func ("/geometries/ctsimu", test_ctsimu);
   g_test_add_func ("/geometries/ctsimu-facts", test_ctsimu_facts);
+  g_test_add_func ("/geometries/ctsimu-files", test_ctsimu_files);
+  g_test_add_func ("/geometries/ctsimu-scenarios", test_ctsimu_scenarios);
   g_test_add_func ("/geometries/foreign-matrices", test_foreign_matrices);
   g_test_add_func ("/geometries/vectors", test_vectors);
   g_test_add_func ("/geometries/missing", test_missing);
   g_test_add_func ("/geometries/own-keys", test_own_keys);
   g_test_add_func ("/geometries/rtk-elements", test_rtk_elements);
+  g_test_add_func ("/geometries/rtk-matrices", test_rtk_matrices);
+  g_test_add_func ("/geometries/bare-array", test_bare_array);
+  g_test_add_func ("/geometries/on-side", test_on_side);
   g_test_add_func ("/geometries/table-keys", test_table_keys);
   g_test_add_func ("/geometries/square-pixel", test_square_pixel);
   g_test_add_func ("/geometries/described-otherwise", test_described_otherwise);
@@ -1291,5 +1711,6 @@ main (int argc, char **argv)
   g_test_add_data_func ("/geometries/angles-beside/rabbitct", GUINT_TO_POINTER (RABBITCT),
                         test_angles_beside);
   g_test_add_func ("/geometries/proposed-volume", test_proposed_volume);
+  add_varied ();
   return g_test_run ();
 }

@@ -2,9 +2,11 @@
 /* What is said of a list of angles (steps, gaps, end points, whole turns) agrees with how the list
    was made. */
 #include <math.h>
+#include <string.h>
 
 #include "compute/angles.h"
 #include "dataset/angles.h"
+#include "dataset/geometry-matrix.h"
 #include "tests/common/pins.h"
 
 #define DEG (G_PI / 180)
@@ -268,6 +270,69 @@ test_few (void)
   }
 }
 
+/* A turned matrix sees at a turned point what it saw at the point. A shifted one sees all so many
+   columns aside. */
+static void
+test_matrices (void)
+{
+  static const double angles[] = { 0, 0.3, -2, G_PI / 2 }, shifts[] = { 0, 2.5, -40, 1 };
+  const double matrix[12] = { 600, 20, -3, 950, -45, 30, -600, 450, 0.2, -0.9, 0.1, 100 };
+  const double points[][3] = { { 3, -4, 5 }, { -20, 1, 0 }, { 0, 0, 7 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (angles); i++)
+    for (guint k = 0; k < G_N_ELEMENTS (points); k++) {
+      const double c = cos (angles[i]), s = sin (angles[i]), *p = points[k];
+      const double turned[3] = { c * p[0] - s * p[1], s * p[0] + c * p[1], p[2] };
+      double other[12], seen[2][3];
+
+      memcpy (other, matrix, sizeof other);
+      td_matrix_turn (other, angles[i]);
+      td_matrix_shift (other, shifts[i]);
+      for (guint row = 0; row < 3; row++) {
+        seen[0][row] = td_dot3 (matrix + 4 * row, p) + matrix[4 * row + 3];
+        seen[1][row] = td_dot3 (other + 4 * row, turned) + other[4 * row + 3];
+      }
+      g_assert_cmpfloat_with_epsilon (seen[1][0] / seen[1][2], seen[0][0] / seen[0][2] + shifts[i],
+                                      1e-9);
+      g_assert_cmpfloat_with_epsilon (seen[1][1] / seen[1][2], seen[0][1] / seen[0][2], 1e-9);
+    }
+}
+
+/* Products of vectors, by their words: at right angles to both, right-handed, as long as the
+   parallelogram is large. */
+static void
+test_vectors (void)
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed (8);
+
+  for (guint i = 0; i < 20; i++) {
+    double a[3], b[3], product[3], between[3], unit[3], plain = 0;
+
+    for (guint k = 0; k < 3; k++) {
+      a[k] = g_rand_double_range (random, -3, 3);
+      b[k] = g_rand_double_range (random, -3, 3);
+      plain += a[k] * b[k];
+    }
+    td_cross3 (a, b, product);
+    td_between3 (a, b, between);
+    memcpy (unit, a, sizeof unit);
+    g_assert_true (td_normalise3 (unit));
+    g_assert_cmpfloat_with_epsilon (td_dot3 (a, b), plain, 1e-12);
+    g_assert_cmpfloat_with_epsilon (td_dot3 (product, a), 0, 1e-12);
+    g_assert_cmpfloat_with_epsilon (td_dot3 (product, b), 0, 1e-12);
+    g_assert_cmpfloat_with_epsilon (td_dot3 (product, product),
+                                    td_dot3 (a, a) * td_dot3 (b, b) - plain * plain, 1e-9);
+    g_assert_cmpfloat_with_epsilon (product[2], a[0] * b[1] - a[1] * b[0], 1e-12);
+    g_assert_cmpfloat_with_epsilon (td_dot3 (unit, unit), 1, 1e-12);
+    g_assert_cmpfloat_with_epsilon (td_dot3 (unit, a), sqrt (td_dot3 (a, a)), 1e-12);
+    for (guint k = 0; k < 3; k++)
+      g_assert_cmpfloat_with_epsilon (between[k], b[k] - a[k], 1e-12);
+  }
+  double none[3] = { 0, 0, 0 }, wrong[3] = { 1, NAN, 0 };
+  g_assert_false (td_normalise3 (none));
+  g_assert_false (td_normalise3 (wrong));
+}
+
 /* What is shown of an angle is never -0, nor what rounding left of 0. */
 static void
 test_degrees (void)
@@ -296,5 +361,7 @@ main (int argc, char **argv)
   g_test_add_func ("/angles/clumps", test_clumps);
   g_test_add_func ("/angles/uneven", test_uneven);
   g_test_add_func ("/angles/degrees", test_degrees);
+  g_test_add_func ("/angles/matrices", test_matrices);
+  g_test_add_func ("/angles/vectors", test_vectors);
   return g_test_run ();
 }
