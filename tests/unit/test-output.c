@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "dataset/error.h"
+#include "dataset/file-bytes.h"
 #include "dataset/output.h"
 #include "dataset/sort.h"
 #include "dataset/volume.h"
@@ -216,6 +217,183 @@ test_name_taken (void)
     }
 }
 
+/* Which files of a folder are this program's, so that the folder may be replaced. */
+static void
+test_own_names (void)
+{
+  static const struct {
+    const char *name;
+    gboolean own;
+  } files[] = {
+    { "slice_00000.tif", TRUE },
+    { "slice_123456.tif", TRUE },
+    { "slice_0001.tif", FALSE },
+    { "slice_00001.TIF", FALSE },
+    { "slice_00001.tif.bak", FALSE },
+    { "slice_00001_before.tif", TRUE },
+    { "slice_00001_after.tif", TRUE },
+    { "slice_00001_then.tif", FALSE },
+    { "Slice_00001.tif", FALSE },
+    { "slices_00001.tif", FALSE },
+    { "provenance.json", TRUE },
+    { "provenance.json.ABC123", TRUE },
+    { "my-provenance.json", FALSE },
+    { "geometry.json", TRUE },
+    { "angles.txt", TRUE },
+    { "angles.csv", FALSE },
+    { "projection_00001.tif", FALSE },
+    { "projections/projection_00001.tif", TRUE },
+    { "projections/slice_00001.tif", FALSE },
+    { "projections/provenance.json", FALSE },
+    { "projections/projection_1.tif", FALSE },
+    { "flats/flat_00002_before.tif", TRUE },
+    { "flats/flat_00002_after.tif", TRUE },
+    { "flats/dark_00002.tif", TRUE },
+    { "darks/dark_00000.tif", TRUE },
+    { "darks/dark_00000.tiff", FALSE },
+    { "others/dark_00000.tif", FALSE },
+    { "projections/flats/flat_00000.tif", FALSE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "volume");
+    g_autofree char *file = g_build_filename (path, files[i].name, NULL);
+    g_autofree char *below = g_path_get_dirname (file);
+    g_autoptr (GError) error = NULL;
+
+    g_assert_cmpint (g_mkdir_with_parents (below, 0700), ==, 0);
+    g_assert_true (g_file_set_contents (file, "x", 1, NULL));
+    g_test_message ("%s", files[i].name);
+    g_autoptr (TdOutput) output = td_output_begin (path, TRUE, TRUE, 0, &error);
+    g_assert_cmpint (output != NULL, ==, files[i].own);
+    if (!output)
+      test_assert_sentence (error, "which this program did not write");
+    g_assert_true (g_file_test (file, G_FILE_TEST_EXISTS)); /* it is there until the new one is */
+  }
+}
+
+/* Which single files are, by how they begin; and none for a folder, nor the other way round. */
+static void
+test_own_files (void)
+{
+  static const struct {
+    const char *begins;
+    gsize zeros; /* behind it */
+    gboolean own;
+  } files[] = {
+    { "", 0, TRUE },
+    { " ", 0, FALSE },
+    { "{\n  \"tomodesk_lab\": 1}", 0, TRUE },
+    { "{\n  \"tomodesk_job\": 1}", 0, FALSE },
+    { " {\n  \"tomodesk_lab\": 1}", 0, FALSE },
+    { "variant,options,remark,1", 0, TRUE },
+    { "variant,options,remarks,1", 0, FALSE },
+    { "<svg id=\"tomodesk\" width", 0, TRUE },
+    { "<svg id=\"others\" width", 0, FALSE },
+    { "TDMOMENT", 0, TRUE },
+    { "TDMOMEN", 1, FALSE },
+    { "RIFF", 300, FALSE },
+    { "RIFF....AVI ISFT\x0c\x01", 300, FALSE },
+    { "II*", 1, FALSE },
+  };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "result");
+
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    for (guint as_folder = 0; as_folder < 2; as_folder++) {
+      g_autoptr (GString) text = g_string_new (files[i].begins);
+      g_autoptr (GError) error = NULL;
+
+      for (gsize k = 0; k < files[i].zeros; k++)
+        g_string_append_c (text, '\0');
+      g_assert_true (g_file_set_contents (path, text->str, (gssize) text->len, NULL));
+      g_test_message ("“%s”", files[i].begins);
+      g_autoptr (TdOutput) output = td_output_begin (path, as_folder, TRUE, 0, &error);
+      g_assert_cmpint (output != NULL, ==, files[i].own && !as_folder);
+      if (!output)
+        test_assert_sentence (error, "choose another name");
+    }
+}
+
+/* A movie names the program in its head, wherever in the first 256 bytes, and is whole. */
+static void
+test_own_movie (void)
+{
+  static const struct {
+    guint at, bytes; /* of the name; of the file */
+    gboolean own;
+  } cases[] = {
+    { 12, 256, TRUE },  { 240, 256, TRUE }, { 241, 600, FALSE },
+    { 12, 255, FALSE }, { 3, 600, FALSE },
+  };
+  static const char word[] = "ISFT\x0c\0\0\0Tomodesk";
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "movie.avi");
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    char bytes[600] = "RIFF";
+
+    memcpy (bytes + cases[i].at, word, 16);
+    g_assert_true (g_file_set_contents (path, bytes, cases[i].bytes, NULL));
+    g_autoptr (TdOutput) output = td_output_begin (path, FALSE, TRUE, 0, NULL);
+    g_assert_cmpint (output != NULL, ==, cases[i].own);
+  }
+}
+
+/* Room is asked for before anything is written, and where the folder is not there nothing is. */
+static void
+test_room (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "result");
+  g_autofree char *nowhere = test_folder_file (folder, "none/result");
+  const guint64 room = td_file_room (path);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (td_output_has_room (path, 0, &error));
+  g_assert_false (td_output_has_room (path, room + ((guint64) 1 << 40), &error));
+  test_assert_sentence (error, "are free there");
+  g_clear_error (&error);
+  g_assert_null (td_output_begin (path, FALSE, FALSE, room + ((guint64) 1 << 40), &error));
+  test_assert_sentence (error, "are free there");
+  g_clear_error (&error);
+  g_assert_cmpuint (test_folder_count (folder), ==, 0);
+  g_assert_null (td_output_begin (nowhere, FALSE, FALSE, 0, &error));
+  test_assert_sentence (error, "does not exist");
+  g_clear_error (&error);
+  g_assert_true (td_output_save (path, "first", 5, &error)); /* of no program: it is not replaced */
+  g_assert_false (td_output_save (path, "second", 6, &error));
+  test_assert_sentence (error, "choose another name");
+}
+
+/* A path is the same with strokes behind it, and a job's part has its name. */
+static void
+test_paths (void)
+{
+  static const struct {
+    const char *behind, *job, *part;
+  } cases[] = {
+    { "", NULL, ".part" },
+    { "/", NULL, ".part" },
+    { "///", NULL, ".part" },
+    { "/", "j1", ".j1.part" },
+  };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "result");
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree char *given = g_strconcat (path, cases[i].behind, NULL);
+    g_autofree char *part = g_strconcat (path, cases[i].part, NULL);
+    g_autoptr (TdOutput) output
+        = td_output_begin_shared (given, TRUE, FALSE, 0, cases[i].job, FALSE, NULL);
+    g_assert_cmpstr (td_output_path (output), ==, path);
+    g_assert_cmpstr (td_output_part (output), ==, part);
+    td_output_discard (output);
+  }
+  g_assert_cmpuint (test_folder_count (folder), ==, 0);
+}
+
 static int
 compare_floats (const void *a, const void *b)
 {
@@ -398,5 +576,10 @@ main (int argc, char **argv)
   g_test_add_func ("/output/texts", test_texts);
   g_test_add_func ("/output/name-taken", test_name_taken);
   g_test_add_func ("/output/rank", test_rank);
+  g_test_add_func ("/output/own-names", test_own_names);
+  g_test_add_func ("/output/own-files", test_own_files);
+  g_test_add_func ("/output/own-movie", test_own_movie);
+  g_test_add_func ("/output/room", test_room);
+  g_test_add_func ("/output/paths", test_paths);
   return g_test_run ();
 }

@@ -542,6 +542,76 @@ test_pinned (void)
   }
 }
 
+/* Where each part of a cone's geometry puts what is seen. */
+static void
+test_cone_pinned (void)
+{
+#define OF_GEOMETRY(member) G_STRUCT_OFFSET (TdPhantomScan, geometry.member)
+  static const struct {
+    const char *name;
+    gsize member;
+    double value;
+  } cases[] = {
+    { "as it is", OF_GEOMETRY (pixel_width_mm), 0.4 },
+    { "wobble", G_STRUCT_OFFSET (TdPhantomScan, wobble_mm), 3 },
+    { "first tilt", OF_GEOMETRY (detector_tilt_rad[0]), 0.1 },
+    { "second tilt", OF_GEOMETRY (detector_tilt_rad[1]), 0.1 },
+    { "third tilt", OF_GEOMETRY (detector_tilt_rad[2]), 0.1 },
+    { "axis", OF_GEOMETRY (axis_offset_mm), 1.5 },
+    { "columns aside", OF_GEOMETRY (detector_offset_u_px), -4 },
+    { "rows aside", OF_GEOMETRY (detector_offset_v_px), 5 },
+    { "high pixels", OF_GEOMETRY (pixel_height_mm), 0.7 },
+    { "wide pixels", OF_GEOMETRY (pixel_width_mm), 0.6 },
+    { "near source", OF_GEOMETRY (source_axis_mm), 150 },
+    { "far detector", OF_GEOMETRY (source_detector_mm), 600 },
+    { "centre", G_STRUCT_OFFSET (TdPhantomScan, centre_px), 23 },
+    { "range", G_STRUCT_OFFSET (TdPhantomScan, range_deg), 200 },
+    { "first", G_STRUCT_OFFSET (TdPhantomScan, first_deg), 33 },
+  };
+#undef OF_GEOMETRY
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    TdPhantomScan spec;
+    g_autoptr (GError) error = NULL;
+
+    make_cone (&spec);
+    spec.phantom = "ellipsoids";
+    spec.n_columns = 41;
+    spec.n_rows = 31;
+    G_STRUCT_MEMBER (double, &spec, cases[i].member) = cases[i].value;
+    g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, &error);
+    g_assert_no_error (error);
+    g_autofree float *views = read_all (scan, TD_FRAME_PROJECTION, 5);
+    const TdScanFacts *facts = td_scan_facts (scan);
+    td_test_pin_values (cases[i].name, views, 5 * 41 * 31);
+    td_test_pin ("axis %.4f, column %.4f, from %.4f to %.4f", facts->geometry.axis_offset_mm,
+                 facts->centre_px, facts->angles_rad[0], facts->angles_rad[4]);
+    for (guint k = 0; k < facts->geometry.n_view_matrices; k += 3) {
+      const double *m = facts->geometry.view_matrices + 12 * k;
+      td_test_pin ("%.4f %.4f %.4f %.4f, %.4f %.4f %.4f %.4f, %.5f %.5f %.5f %.4f", m[0], m[1],
+                   m[2], m[3], m[4], m[5], m[6], m[7], m[8], m[9], m[10], m[11]);
+    }
+  }
+}
+
+/* One column, row and view are enough. */
+static void
+test_smallest (void)
+{
+  for (guint i = 0; i < 4; i++) {
+    TdPhantomScan spec;
+    g_autoptr (GError) error = NULL;
+
+    td_phantom_scan_init (&spec, NULL, 1, 1, 1);
+    if (i > 0)
+      *(i == 1 ? &spec.n_columns : i == 2 ? &spec.n_rows : &spec.n_views) = 0;
+    g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, &error);
+    g_assert_cmpint (scan != NULL, ==, i == 0);
+    if (i > 0)
+      g_assert_nonnull (strstr (error->message, "must be at least 1"));
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -557,9 +627,11 @@ main (int argc, char **argv)
   g_test_add_func ("/phantom-scan/tilt", test_tilt);
   g_test_add_func ("/phantom-scan/cone", test_cone);
   g_test_add_func ("/phantom-scan/cone-tilt", test_cone_tilt);
+  g_test_add_func ("/phantom-scan/cone-pinned", test_cone_pinned);
   g_test_add_func ("/phantom-scan/truth", test_truth);
   g_test_add_func ("/phantom-scan/angles", test_angles);
   g_test_add_func ("/phantom-scan/fill", test_fill);
   g_test_add_func ("/phantom-scan/refusals", test_refusals);
+  g_test_add_func ("/phantom-scan/smallest", test_smallest);
   return g_test_run ();
 }

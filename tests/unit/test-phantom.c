@@ -143,6 +143,22 @@ test_mass (gconstpointer name)
   }
 }
 
+/* What the phantoms are: their slices at some heights. */
+static void
+test_kept (gconstpointer name)
+{
+  static const double heights[] = { -0.55, -0.2, 0, 0.1, 0.24, 0.6 };
+  const TdPhantom *phantom = td_phantom_find (name, NULL);
+  enum { N = 40 };
+  g_autofree float *slice = g_new (float, N *N);
+
+  for (guint i = 0; i < G_N_ELEMENTS (heights); i++) {
+    g_autofree char *what = g_strdup_printf ("at %g", heights[i]);
+    td_phantom_slice_at (phantom, N, N, N / 2.0, heights[i], 3, slice);
+    td_test_pin_values (what, slice, N * N);
+  }
+}
+
 static void
 test_unknown (void)
 {
@@ -172,6 +188,8 @@ main (int argc, char **argv)
     g_test_add_data_func (parallel, *name, test_parallel);
     g_test_add_data_func (cone, *name, test_cone);
     g_test_add_data_func (mass, *name, test_mass);
+    g_autofree char *kept = g_strconcat ("/phantom/kept/", *name, NULL);
+    g_test_add_data_func (kept, *name, test_kept);
   }
   g_test_add_func ("/phantom/known-lengths", test_known_lengths);
   g_test_add_func ("/phantom/orientation", test_orientation);

@@ -5,8 +5,10 @@
 
 #include "compute/cone/cone.h"
 #include "dataset/error.h"
+#include "dataset/scan-mask.h"
 #include "dataset/scan-spool.h"
 #include "dataset/scan-view.h"
+#include "dataset/tiff-save.h"
 #include "open-scan.h"
 #include "test-folder.h"
 #include "tests/common/devices.h"
@@ -335,6 +337,21 @@ test_absent (void)
     g_autofree char *notes = td_messages_join (td_scan_facts (own)->notes, "\n", NULL);
     g_assert_null (strstr (notes, "missing"));
   }
+  /* As many parts are named as fit into a sentence. */
+  static const struct {
+    guint parts;
+    const char *says;
+  } many[] = { { 3, "lacks 3 of 11 views (0, 2, 4):" },
+               { 4, "lacks 4 of 11 views (0, 2, 4, 6):" },
+               { 5, "lacks 5 of 11 views (0, 2, 4, 6 and others):" },
+               { 6, "lacks 6 of 11 views (0, 2, 4, 6 and others):" } };
+  for (guint i = 0; i < G_N_ELEMENTS (many); i++) {
+    g_autoptr (GError) error = NULL;
+    for (guint v = 0; v < VIEWS; v++)
+      whole->absent[v] = v % 2 == 0 && v / 2 < many[i].parts;
+    g_assert_false (td_scan_complete (scan, &error));
+    test_assert_sentence (error, many[i].says);
+  }
   g_free (arrays);
 }
 
@@ -500,6 +517,22 @@ test_refused (void)
   g_autoptr (TdScan) golden = td_scan_new_from_memory (&facts, values, NULL, NULL, NULL, NULL);
   g_assert_null (td_scan_view_new (golden, &pairs, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  td_test_pin_refused (error);
+
+  /* Nor is there one matrix for two views, however near they are. */
+  double near[4] = { 0, 0.01, 0.02, 0.03 }, matrices[48];
+  g_autoptr (GError) of_matrices = NULL;
+  for (guint i = 0; i < G_N_ELEMENTS (matrices); i++)
+    matrices[i] = i % 5 == 0;
+  facts.angles_rad = near;
+  facts.geometry.beam = TD_BEAM_CONE;
+  facts.geometry.source_axis_mm = 100;
+  facts.geometry.source_detector_mm = 300;
+  facts.geometry.view_matrices = matrices;
+  facts.geometry.n_view_matrices = 4;
+  g_autoptr (TdScan) cone = td_scan_new_from_memory (&facts, values, NULL, NULL, NULL, NULL);
+  g_assert_null (td_scan_view_new (cone, &pairs, &of_matrices));
+  test_assert_sentence (of_matrices, "a projection matrix for every view");
 }
 
 /* A point in space meets the same place of the detector through the geometry as seen. */
@@ -533,6 +566,13 @@ check_cone (TdGeometry *geometry, const TdScanFrame *frame)
     td_cone_matrix (geometry, 0.4, COLUMNS, ROWS, before);
     td_cone_matrix (&seen->geometry, 0.4, seen->n_columns, seen->n_rows, after);
   }
+  /* How far the middle of what is left is from the detector's, in pixels as they are seen. */
+  const double left = frame->crop_column + (frame->crop_columns - 1) / 2.0;
+  const double down = frame->crop_row + (frame->crop_rows - 1) / 2.0;
+  g_assert_cmpfloat_with_epsilon (seen->geometry.cropped_px[0],
+                                  (left - (COLUMNS - 1) / 2.0) / frame->bin_columns, 1e-12);
+  g_assert_cmpfloat_with_epsilon (seen->geometry.cropped_px[1],
+                                  (down - (ROWS - 1) / 2.0) / frame->bin_rows, 1e-12);
   g_assert_true (td_cone_matrix_normalise (before));
   g_assert_true (td_cone_matrix_normalise (after));
   for (guint i = 0; i < G_N_ELEMENTS (points); i++) {
@@ -656,6 +696,69 @@ test_turned_geometry (void)
   }
 }
 
+/* A mask lies as the frames are stored, and marks what is not 0. It is one image, as large as they
+   are, and leaves half of them at least. */
+static void
+test_masks (void)
+{
+  static const struct {
+    guint width, height, images;
+    guint n_bad;      /* from the first pixel on */
+    const char *says; /* NULL: it is taken */
+  } cases[] = {
+    { COLUMNS, ROWS, 1, 5, NULL },
+    { COLUMNS, ROWS, 1, 0, NULL },
+    { COLUMNS, ROWS, 1, COLUMNS * ROWS / 2, NULL },
+    { COLUMNS, ROWS, 1, COLUMNS * ROWS / 2 + 1, "less than half" },
+    { COLUMNS, ROWS, 2, 5, "2 images of 23 × 17" },
+    { COLUMNS - 1, ROWS, 1, 5, "1 image of 22 × 17" },
+    { COLUMNS, ROWS + 1, 1, 5, "1 image of 23 × 18" },
+    { ROWS, COLUMNS, 1, 5, "1 image of 17 × 23" },
+    { 0, 0, 0, 0, "The mask of bad pixels: " },
+  };
+  static Arrays arrays;
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "mask.tif");
+  g_autoptr (TdScan) scan = make_scan (&arrays);
+  const TdScanFrame turned_over = { .flip_columns = TRUE, .flip_rows = TRUE };
+  g_autoptr (TdScan) over = td_scan_view_new (scan, &turned_over, NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const TdTiffImage image = { cases[i].width, cases[i].height, TD_SAMPLE_FLOAT32, 0, NULL };
+    float samples[COLUMNS * (ROWS + 1)] = { 0 };
+    g_autoptr (GError) error = NULL, again = NULL;
+
+    g_remove (path);
+    for (guint k = 0; k < cases[i].n_bad; k++)
+      samples[k] = k % 3 == 0 ? -0.25f : k % 3 == 1 ? 1 : NAN;
+    if (cases[i].images) {
+      TdTiffSave *save = td_tiff_save_new (path, path, &image, cases[i].images, FALSE, NULL);
+      for (guint k = 0; k < cases[i].images; k++)
+        g_assert_true (td_tiff_save_image (save, k, samples, NULL));
+      g_assert_true (td_tiff_save_close (save, NULL));
+    }
+    g_autoptr (TdScan) masked = td_scan_with_mask (scan, path, &error);
+    g_autoptr (TdScan) seen = td_scan_with_mask (over, path, &again);
+    const gboolean fits = td_scan_mask_fits (scan, path, NULL);
+    g_test_message ("%u: %s", i, error ? error->message : "taken");
+    g_assert_cmpint (fits, ==, !cases[i].says || strstr (cases[i].says, "half"));
+    if (cases[i].says) {
+      g_assert_null (masked);
+      g_assert_null (seen);
+      test_assert_sentence (error, cases[i].says);
+      continue;
+    }
+    g_assert_no_error (error);
+    g_assert_no_error (again);
+    for (guint k = 0; k < COLUMNS * ROWS; k++) {
+      g_assert_cmpuint (td_scan_facts (masked)->bad_pixels[k], ==, k < cases[i].n_bad);
+      g_assert_cmpuint (td_scan_facts (seen)->bad_pixels[COLUMNS * ROWS - 1 - k], ==,
+                        k < cases[i].n_bad);
+    }
+    g_assert_cmpfloat (first_value (masked, TD_FRAME_PROJECTION, 2), ==, arrays.frames[2][0][0]);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -671,5 +774,6 @@ main (int argc, char **argv)
   g_test_add_func ("/scan-view/cone", test_cone);
   g_test_add_func ("/scan-view/turned", test_turned);
   g_test_add_func ("/scan-view/turned-geometry", test_turned_geometry);
+  g_test_add_func ("/scan-view/masks", test_masks);
   return g_test_run ();
 }

@@ -882,6 +882,130 @@ test_refused (void)
   }
 }
 
+/* A directory that states an image of which next to nothing is there. */
+static TdTiff *
+open_stated (const char *path, const guint *fields, guint n, GError **error)
+{
+  TIFF *tiff = TIFFOpen (path, "w8");
+
+  for (guint i = 0; i + 1 < n; i += 2)
+    if (fields[i])
+      TIFFSetField (tiff, fields[i], fields[i + 1]);
+  TIFFSetField (tiff, TIFFTAG_ROWSPERSTRIP, 2000000);
+  guint8 byte = 0;
+  TIFFWriteRawStrip (tiff, 0, &byte, 1);
+  g_assert_true (TIFFWriteDirectory (tiff));
+  TIFFClose (tiff);
+  return td_tiff_open (path, NULL, error);
+}
+
+/* How large an image can be. */
+static void
+test_limits (void)
+{
+  static const struct {
+    guint width, height;
+    gboolean good;
+  } cases[] = {
+    { 1048576, 1, TRUE },  { 1048577, 1, FALSE },  { 1, 1048576, TRUE },
+    { 1, 1048577, FALSE }, { 65536, 32767, TRUE }, { 65536, 32768, FALSE },
+  };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "stated.tif");
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const guint fields[] = {
+      TIFFTAG_IMAGEWIDTH,  cases[i].width,         TIFFTAG_IMAGELENGTH,
+      cases[i].height,     TIFFTAG_BITSPERSAMPLE,  8,
+      TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK,
+    };
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdTiff) tiff = open_stated (path, fields, G_N_ELEMENTS (fields), &error);
+
+    g_test_message ("%u x %u", cases[i].width, cases[i].height);
+    if (!cases[i].good) {
+      g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);
+      td_test_pin_refused (error);
+      continue;
+    }
+    g_assert_no_error (error);
+    g_assert_cmpuint (td_tiff_layout (tiff)->width, ==, cases[i].width);
+    g_assert_cmpuint (td_tiff_layout (tiff)->height, ==, cases[i].height);
+  }
+}
+
+/* Which samples can be read: whole bytes, integers to 32 bits, floats of 32 and 64. */
+static void
+test_sample_types (void)
+{
+  static const guint bits[] = { 1, 4, 8, 12, 16, 24, 32, 64 };
+  static const guint formats[] = { SAMPLEFORMAT_UINT, SAMPLEFORMAT_INT, SAMPLEFORMAT_IEEEFP,
+                                   SAMPLEFORMAT_VOID, SAMPLEFORMAT_COMPLEXIEEEFP };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "stated.tif");
+
+  for (guint i = 0; i < G_N_ELEMENTS (bits) * G_N_ELEMENTS (formats); i++) {
+    const guint own = bits[i % G_N_ELEMENTS (bits)], format = formats[i / G_N_ELEMENTS (bits)];
+    const gboolean whole = own == 8 || own == 16 || own == 32, real = own == 32 || own == 64;
+    const gboolean good = format == SAMPLEFORMAT_IEEEFP          ? real
+                          : format == SAMPLEFORMAT_COMPLEXIEEEFP ? FALSE
+                                                                 : whole;
+    const guint fields[] = {
+      TIFFTAG_IMAGEWIDTH,    5,
+      TIFFTAG_IMAGELENGTH,   3,
+      TIFFTAG_PHOTOMETRIC,   PHOTOMETRIC_MINISBLACK,
+      TIFFTAG_BITSPERSAMPLE, own,
+      TIFFTAG_SAMPLEFORMAT,  format,
+    };
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdTiff) tiff = open_stated (path, fields, G_N_ELEMENTS (fields), &error);
+
+    g_test_message ("%u bits of kind %u", own, format);
+    if (!good) {
+      test_assert_sentence (error, "samples");
+      g_assert_cmpint (strstr (error->message, "bit float samples") != NULL, ==,
+                       format == SAMPLEFORMAT_IEEEFP);
+      continue;
+    }
+    g_assert_no_error (error);
+    const TdSampleType type = td_tiff_layout (tiff)->type;
+    g_assert_cmpuint (8 * td_sample_size (type), ==, own);
+    g_assert_cmpint (td_sample_kind (type), ==,
+                     format == SAMPLEFORMAT_INT      ? TD_SAMPLE_SIGNED
+                     : format == SAMPLEFORMAT_IEEEFP ? TD_SAMPLE_FLOAT
+                                                     : TD_SAMPLE_UNSIGNED);
+  }
+}
+
+/* Rows that are not there, and none. */
+static void
+test_rows_asked (void)
+{
+  static const struct {
+    guint row0, n_rows;
+    gboolean good;
+  } cases[] = {
+    { 0, HEIGHT, TRUE },      { 0, HEIGHT + 1, FALSE }, { HEIGHT - 1, 1, TRUE },
+    { HEIGHT - 1, 2, FALSE }, { HEIGHT, 0, TRUE },      { HEIGHT + 1, 0, FALSE },
+    { HEIGHT, 1, FALSE },     { 5, G_MAXUINT, FALSE },
+  };
+  const Make make = make_of ("w", TD_SAMPLE_UINT8, 7, COMPRESSION_NONE);
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "image.tif");
+  g_autofree float *values = make_values (WIDTH * HEIGHT, 1);
+  g_autofree float *read = g_new (float, WIDTH *(HEIGHT + 1));
+
+  write_image (path, &make, values);
+  g_autoptr (TdTiff) tiff = td_tiff_open (path, NULL, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const TdTiffRows rows = { cases[i].row0, cases[i].n_rows, { read, 0, WIDTH } };
+    g_autoptr (GError) error = NULL;
+    g_assert_cmpint (td_tiff_read_rows (tiff, &rows, &error), ==, cases[i].good);
+    if (!cases[i].good)
+      test_assert_sentence (error, "were asked for");
+  }
+}
+
 /* A named pipe that nobody writes to must not stop the program. */
 static void
 test_pipe (void)
@@ -1004,6 +1128,9 @@ main (int argc, char **argv)
   g_test_add_func ("/tiff/missing-strips", test_missing_strips);
   g_test_add_func ("/tiff/false-strip", test_false_strip);
   g_test_add_func ("/tiff/refused", test_refused);
+  g_test_add_func ("/tiff/limits", test_limits);
+  g_test_add_func ("/tiff/sample-types", test_sample_types);
+  g_test_add_func ("/tiff/rows-asked", test_rows_asked);
   g_test_add_func ("/tiff/pipe", test_pipe);
   g_test_add_func ("/tiff/written", test_written);
   return g_test_run ();
