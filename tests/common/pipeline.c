@@ -36,6 +36,33 @@ pipeline_pin (const TdPlanFacts *facts, const TdTestVolume *volume)
   td_test_pin_values ("slices", volume->slices, (gsize) facts->nx * facts->ny * facts->n_slices);
 }
 
+/* What any job that is done says of itself: all slices came, all was computed, once at least. No
+   stage was busy for longer than threads can be, nor for less than no time. */
+static void
+pipeline_check_job (TdJob *job)
+{
+  const TdPlan *plan = td_job_plan (job);
+  const TdPlanFacts *facts = td_plan_facts (plan);
+  const TdJobResult *result = td_job_result (job);
+  TdJobProgress progress;
+
+  td_job_progress (job, &progress);
+  g_assert_cmpint (progress.state, ==, TD_JOB_DONE);
+  g_assert_cmpfloat (progress.fraction, ==, 1);
+  g_assert_cmpfloat (progress.remaining_s, ==, 0);
+  g_assert_cmpuint (progress.slices_done, ==, facts->n_slices);
+  g_assert_cmpuint (progress.n_slices, ==, facts->n_slices);
+  g_assert_cmpfloat (result->seconds, >, 0);
+  const double most_s = (16 + 2 * g_get_num_processors ()) * result->seconds + 1e-3;
+  for (guint i = 0; i < result->n_stages; i++) {
+    g_assert_cmpfloat (result->stages[i].seconds, >=, 0);
+    g_assert_cmpfloat (result->stages[i].seconds, <=, most_s);
+  }
+  /* Iterations may end early. */
+  if (!td_method_iterates (td_plan_recipe (plan)->method))
+    g_assert_cmpfloat (result->updates_per_s * result->seconds, >=, 0.999 * facts->updates);
+}
+
 gboolean
 td_test_reconstruct (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, TdTestVolume *volume,
                      GError **error)
@@ -60,6 +87,7 @@ td_test_reconstruct (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, TdT
     td_test_volume_clear (volume);
     return FALSE;
   }
+  pipeline_check_job (job);
   if (g_str_equal (recipe->devices, "host"))
     pipeline_pin (facts, volume);
   volume->result = *td_job_result (job);

@@ -4,12 +4,15 @@
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
+#include <sys/time.h>
 
 #include "compute/device/host.h"
 #include "compute/engine/engine-private.h"
 #include "compute/engine/found-axes.h"
+#include "compute/engine/monitor.h"
 #include "compute/engine/rates.h"
 #include "compute/methods/methods.h"
+#include "dataset/volume.h"
 #include "engine-scans.h"
 #include "test-folder.h"
 #include "tests/common/devices.h"
@@ -276,6 +279,74 @@ test_measured (void)
   g_assert_null (td_engine_measured (own, part, &recipe, NULL));
 }
 
+/* An image of the detector with one bad pixel, or with two. */
+static void
+write_mask (const char *path, guint bad, gint64 changed_s, gint64 changed_us)
+{
+  g_autofree char *stack = g_strconcat (path, ".stack", NULL);
+  g_autofree char *slice = g_build_filename (stack, "slice_00000.tif", NULL);
+  const TdVolumeSpec spec = {
+    .path = stack, .format = TD_VOLUME_TIFF_STACK, .bits = 32, .nx = 16, .ny = 2, .n_slices = 1
+  };
+  float pixels[32] = { 0 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (&spec, &error);
+  const struct timeval times[2] = { { 0, 0 }, { changed_s, changed_us } };
+
+  g_assert_no_error (error);
+  for (guint i = 0; i < bad; i++)
+    pixels[5 + i] = 1;
+  g_assert_true (td_volume_writer_write (writer, 0, 1, pixels, &error));
+  g_assert_true (td_volume_writer_finish (writer, NULL, &error));
+  g_assert_cmpint (g_rename (slice, path), ==, 0);
+  g_assert_cmpint (utimes (path, times), ==, 0);
+  test_folder_remove (stack);
+}
+
+/* A scan with a mask is the same one as long as the mask's file is as it was. */
+static void
+test_masks (void)
+{
+  static const struct {
+    guint bad;
+    gint64 changed_s, changed_us;
+    gboolean same;
+  } changes[] = { { 1, 1000, 5, FALSE },
+                  { 1, 1000, 5, TRUE },
+                  { 2, 1001, 5, FALSE },
+                  { 2, 1001, 6, FALSE },
+                  { 2, 1001, 6, TRUE } };
+  g_autoptr (TdEngine) own = td_engine_new (td_methods);
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "mask.tif");
+  g_autofree char *other = test_folder_file (folder, "other.tif");
+  g_autofree char *none = test_folder_file (folder, "none.tif");
+  g_autoptr (TdScan) scan = phantom_scan (16, 2, 3);
+  g_autoptr (TdScan) plain = td_engine_masked (own, scan, NULL, NULL);
+  g_autoptr (GError) error = NULL;
+  TdScan *before = NULL;
+
+  g_assert_true (plain == scan);
+  for (guint i = 0; i < G_N_ELEMENTS (changes); i++) {
+    if (!changes[i].same)
+      write_mask (path, changes[i].bad, changes[i].changed_s, changes[i].changed_us);
+    TdScan *masked = td_engine_masked (own, scan, path, &error);
+    g_assert_no_error (error);
+    g_assert_true (masked != scan);
+    g_assert_cmpint (masked == before, ==, changes[i].same);
+    g_autoptr (TdScan) again = td_engine_masked (own, masked, path, &error); /* it has it */
+    g_assert_true (again == masked);
+    td_scan_unref (before);
+    before = masked;
+  }
+  write_mask (other, 1, 1001, 6);
+  g_autoptr (TdScan) with_other = td_engine_masked (own, scan, other, &error);
+  g_assert_true (with_other != before && with_other != scan);
+  td_scan_unref (before);
+  g_assert_null (td_engine_masked (own, scan, none, &error));
+  g_assert_nonnull (error);
+}
+
 /* ── Found axes ── */
 
 static void
@@ -354,6 +425,120 @@ test_found_at_once (void)
   g_thread_join (thread);
   g_assert_cmpint (searcher.got, ==, 7);
   td_found_axes_free (searcher.axes);
+}
+
+/* ── Monitors ── */
+
+typedef struct {
+  TdMonitor monitor;
+  GQueue queue;
+  guint figure;
+  gboolean stop;
+  gint step; /* atomic: what the thread has done */
+  guint what;
+} Watched;
+
+static gboolean
+watched_stopped (gconstpointer user)
+{
+  return ((const Watched *) user)->stop;
+}
+
+static gpointer
+watch_touch (gpointer user)
+{
+  Watched *watched = user;
+
+  switch (watched->what) {
+  case 0: td_monitor_wake (NULL, &watched->monitor); break;
+  case 1: td_monitor_set (&watched->monitor, &watched->figure, 7); break;
+  case 2: td_monitor_put (&watched->monitor, &watched->queue, watched); break;
+  default: td_monitor_get (&watched->monitor, &watched->queue, watched_stopped, watched); break;
+  }
+  g_atomic_int_set (&watched->step, 1);
+  return NULL;
+}
+
+static gpointer
+watch_wait (gpointer user)
+{
+  Watched *watched = user;
+
+  g_mutex_lock (&watched->monitor.lock);
+  g_atomic_int_set (&watched->step, 1);
+  while (!watched->stop)
+    td_monitor_wait (&watched->monitor);
+  td_monitor_release (&watched->monitor);
+  return NULL;
+}
+
+/* Nobody touches anything while another one has the lock; whoever waits is woken by each of them.
+ */
+static void
+test_monitor (void)
+{
+  for (guint what = 0; what < 4; what++) {
+    Watched watched = { .what = what };
+
+    td_monitor_init (&watched.monitor);
+    g_queue_init (&watched.queue);
+    if (what == 3)
+      g_queue_push_tail (&watched.queue, &watched);
+    g_mutex_lock (&watched.monitor.lock);
+    GThread *thread = g_thread_new ("touch", watch_touch, &watched);
+    g_usleep (10000);
+    g_assert_cmpint (g_atomic_int_get (&watched.step), ==, 0);
+    g_assert_cmpuint (watched.figure, ==, 0);
+    g_assert_cmpuint (watched.queue.length, ==, what == 3);
+    g_mutex_unlock (&watched.monitor.lock);
+    g_thread_join (thread);
+    g_assert_cmpuint (watched.figure, ==, what == 1 ? 7 : 0);
+    g_assert_cmpuint (watched.queue.length, ==, what == 2);
+    g_assert_true (g_mutex_trylock (&watched.monitor.lock)); /* it was given back */
+    g_mutex_unlock (&watched.monitor.lock);
+    g_queue_clear (&watched.queue);
+
+    watched.step = 0;
+    thread = g_thread_new ("wait", watch_wait, &watched);
+    while (!g_atomic_int_get (&watched.step))
+      g_thread_yield ();
+    g_mutex_lock (&watched.monitor.lock); /* it waits now */
+    watched.stop = TRUE;
+    g_mutex_unlock (&watched.monitor.lock);
+    watch_touch (&watched);
+    if (what == 3) /* who looks into the queue changes nothing for others */
+      td_monitor_wake (NULL, &watched.monitor);
+    g_thread_join (thread);
+    g_queue_clear (&watched.queue);
+    td_monitor_clear (&watched.monitor);
+  }
+}
+
+/* What was put first comes first. Who is told to stop gets nothing, and takes nothing away. */
+static void
+test_monitor_queue (void)
+{
+  Watched watched = { 0 };
+  guint items[3];
+
+  td_monitor_init (&watched.monitor);
+  g_queue_init (&watched.queue);
+  for (guint i = 0; i < 3; i++)
+    td_monitor_put (&watched.monitor, &watched.queue, &items[i]);
+  g_assert_true (td_monitor_get (&watched.monitor, &watched.queue, watched_stopped, &watched)
+                 == &items[0]);
+  watched.stop = TRUE;
+  g_assert_null (td_monitor_get (&watched.monitor, &watched.queue, watched_stopped, &watched));
+  g_assert_cmpuint (watched.queue.length, ==, 2);
+  watched.stop = FALSE;
+  g_assert_true (td_monitor_get (&watched.monitor, &watched.queue, watched_stopped, &watched)
+                 == &items[1]);
+  g_assert_true (td_monitor_get (&watched.monitor, &watched.queue, watched_stopped, &watched)
+                 == &items[2]);
+  td_monitor_clear (&watched.monitor);
+  g_autoptr (GCancellable) other = g_cancellable_new ();
+  td_monitor_cancel (NULL, other);
+  g_assert_true (g_cancellable_is_cancelled (other));
 }
 
 /* ── Rates ── */
@@ -535,8 +720,11 @@ main (int argc, char **argv)
   g_test_add_func ("/engine-keeps/flats", test_flats);
   g_test_add_func ("/engine-keeps/views", test_views);
   g_test_add_func ("/engine-keeps/measured", test_measured);
+  g_test_add_func ("/engine-keeps/masks", test_masks);
   g_test_add_func ("/engine-keeps/found-axes", test_found_axes);
   g_test_add_func ("/engine-keeps/found-at-once", test_found_at_once);
+  g_test_add_func ("/engine-keeps/monitor", test_monitor);
+  g_test_add_func ("/engine-keeps/monitor-queue", test_monitor_queue);
   g_test_add_func ("/engine-keeps/rates", test_rates);
   g_test_add_func ("/engine-keeps/accounts", test_accounts);
   g_test_add_func ("/engine-keeps/devices", test_devices);

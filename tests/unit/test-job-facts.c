@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a job says of itself while it runs and at its end, by a method that does as each test wants.
    Every figure is computed again here. */
+#include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
 
@@ -404,6 +405,27 @@ static const Counted counted[] = {
     { .dose_low = 0.5, .dose_high = 0.8999 },
     0,
     { "from 0.5 to 0.8999 of", "No frame's dose comes near the flats'" } },
+  { "dark flats",
+    { .odd = { .n_flats = 3, .first_flat = 11 } },
+    0,
+    { "3 of the flats, the first of them flat 11, are nearly dark" } },
+  { "bright flats",
+    { .odd = { .n_bright = 2, .first_bright = 12 } },
+    0,
+    { "2 of the flats, the first of them flat 12, are more than four times as bright" } },
+  { "bright darks",
+    { .odd = { .n_darks = 4, .first_dark = 13 } },
+    0,
+    { "4 of the darks, the first of them dark 13, are nearly as bright as flats" } },
+  { "saturated flats",
+    { .odd = { .top_share = 0.00501, .top = 4095 } },
+    0,
+    { "0.5 % of the flats' samples are 4095, the most that" } },
+  { "many of them",
+    { .odd = { .top_share = 0.12345, .top = 255 } },
+    0,
+    { "12.3 % of the flats' samples are 255, the most that" } },
+  { "hardly saturated flats", { .odd = { .top_share = 0.005, .top = 4095 } }, 0, { NULL } },
   { "output", { 0 }, 7, { "7 output samples were outside the range" } },
   { "several",
     { .bad_values = 8, .zingers_angle = 9 },
@@ -446,6 +468,50 @@ test_count_notes (void)
   }
 }
 
+/* Without flats divided out air is at no attenuation of 0. Counts with a sign are suspected where
+   more than a few pixels look dead. */
+static void
+test_count_notes_of_scans (void)
+{
+  static const struct {
+    gboolean logs_counts, has_sign;
+    guint bright_sides, dead_pixels; /* of 100 and of n pixels */
+    guint notes;
+    const char *says;
+  } cases[] = {
+    { FALSE, FALSE, 41, 0, 1, "The detector's sides are brighter" },
+    { TRUE, FALSE, 41, 0, 0, NULL },
+    { FALSE, FALSE, 0, 2, 1, "2 detector pixels have no usable" },
+    { FALSE, TRUE, 0, 2, 2, "The samples have a sign" },
+    { FALSE, TRUE, 0, 1, 2, "The samples have a sign" },
+    { FALSE, TRUE, 0, 0, 0, NULL },
+  };
+  g_autoptr (TdPlan) plan = told_plan_new (NULL);
+
+  told_run = run_counts;
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TdJob) job = td_job_new (plan);
+    const Counted now = { .counts = { .sides = 100,
+                                      .bright_sides = cases[i].bright_sides,
+                                      .dead_pixels = cases[i].dead_pixels } };
+    const TdSampleType type = plan->scan->facts.sample_type;
+
+    counts_now = &now;
+    plan->logs_counts = cases[i].logs_counts;
+    if (cases[i].has_sign)
+      plan->scan->facts.sample_type = TD_SAMPLE_INT16;
+    g_assert_true (td_job_run (job, NULL, NULL));
+    plan->scan->facts.sample_type = type;
+    g_autofree char *text = td_messages_join (td_job_result (job)->notes, "\n", NULL);
+    td_test_pin ("%u: %s", i, text ? text : "nothing");
+    guint n = 0;
+    while (td_job_result (job)->notes && td_job_result (job)->notes[n])
+      n++;
+    g_assert_cmpuint (n, ==, cases[i].notes);
+    g_assert_true (!cases[i].says || strstr (text, cases[i].says));
+  }
+}
+
 /* A volume without a word, or with none but the range's ends, is not kept. A crop of columns, which
    may leave the axis out, is named. */
 static void
@@ -480,6 +546,157 @@ test_check_volume (void)
     g_assert_cmpint (error && strstr (error->message, "--crop"), ==, cases[i].told != NULL);
     g_assert_true (!cases[i].told || strstr (error->message, cases[i].told));
   }
+}
+
+/* Methods make integers themselves where a volume of integers is written and nobody looks on. */
+static void
+test_wants_stored (void)
+{
+  static const guint bits[] = { 8, 16, 32 };
+
+  for (guint i = 0; i < 12; i++) {
+    const guint n = bits[i / 4];
+    g_autoptr (TdPlan) plan = told_plan_new (i % 2 ? "/tmp/none.h5" : NULL);
+    g_autoptr (TdJob) job = td_job_new (plan);
+    TdStoredScale scale;
+    float slice[COLUMNS * COLUMNS];
+
+    plan->recipe.output_bits = n;
+    job->output_low = -1.5;
+    job->output_high = 2.5;
+    if (i / 2 % 2)
+      td_job_set_slice (job, slice);
+    g_assert_cmpint (td_job_wants_stored (job, &scale), ==, n < 32 && i % 4 == 1);
+    g_assert_cmpuint (scale.bits, ==, n);
+    g_assert_cmpfloat (scale.low, ==, -1.5);
+    g_assert_cmpfloat (scale.high, ==, 2.5);
+  }
+}
+
+/* A kernel that goes on after a failure is told of where it is less exact than was asked for. */
+static void
+test_inexact (void)
+{
+  static const struct {
+    TdAccuracy accuracy;
+    double bound;
+    gboolean told;
+  } cases[] = { { TD_ACCURACY_SINGLE, 1e-5, FALSE },   { TD_ACCURACY_SINGLE, 1.01e-5, TRUE },
+                { TD_ACCURACY_STANDARD, 2e-4, FALSE }, { TD_ACCURACY_STANDARD, 2.1e-4, TRUE },
+                { TD_ACCURACY_DRAFT, 5e-3, FALSE },    { TD_ACCURACY_DRAFT, 5.1e-3, TRUE } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TdPlan) plan = told_plan_new (NULL);
+    g_autoptr (TdJob) job = td_job_new (plan);
+
+    plan->asked.accuracy = cases[i].accuracy;
+    td_job_note_inexact (job, "slow", cases[i].bound);
+    TdMessage **notes = td_job_take_notes (job);
+    g_assert_cmpint (notes != NULL, ==, cases[i].told);
+    if (notes) {
+      g_autofree char *text = td_messages_join (notes, "\n", NULL);
+      td_test_pin ("%s", text);
+      g_assert_nonnull (strstr (text, "\"slow\""));
+      g_assert_nonnull (strstr (text, td_accuracy_names[cases[i].accuracy]));
+    }
+    td_messages_free (notes);
+    g_assert_null (td_job_take_notes (job)); /* they were taken */
+  }
+}
+
+/* ── As JSON ── */
+
+/* Each figure is another one, so that none stands in another's place. */
+static void
+json_fill (TdJob *job)
+{
+  static const TdJobPass passes[] = { { 1.5, 0.25 }, { 2.5, 0.125 } };
+  TdJobResult *result = &job->result;
+
+  g_free (result->output);
+  result->output = g_strdup ("/out.h5");
+  result->centre_px = 8.25;
+  result->seconds = 3.5;
+  result->updates_per_s = 1024;
+  result->clamped_output = 21;
+  result->host_peak_bytes = 22;
+  result->device_peak_bytes = 23;
+  result->counts = (TdPreparationCounts) { .clamped_transmissions = 11,
+                                           .bad_values = 12,
+                                           .dead_pixels = 13,
+                                           .stuck_pixels = 14,
+                                           .bad_pixels = 15,
+                                           .zingers = 16,
+                                           .zingers_angle = 17,
+                                           .dose_low = 0.5,
+                                           .dose_high = 2 };
+  td_job_set_family (job, "kernel", "in words");
+  td_job_set_precision (job, TD_PRECISION_HALF);
+  td_job_add_stage (job, "read", 0.75);
+  td_job_add_stage (job, "write", 0.5);
+  g_array_append_vals (job->passes, passes, G_N_ELEMENTS (passes));
+  td_messages_add (&result->notes, td_message_new_plain ("A note."));
+}
+
+#define JSON_COUNTS                                                                                \
+  "\"clamped_transmissions\":11,\"bad_values\":12,\"dead_pixels\":13,\"stuck_pixels\":14,"         \
+  "\"bad_pixels\":15,\"zingers\":16,\"zingers_angle\":17,\"dose_low\":0.5,\"dose_high\":2.0"
+#define JSON_STAGES                                                                                \
+  "\"stages\":[{\"name\":\"read\",\"seconds\":0.75},{\"name\":\"write\",\"seconds\":0.5}]"
+
+static void
+test_json (void)
+{
+  g_autoptr (TdPlan) plan = told_plan_new (NULL);
+  g_autoptr (TdJob) job = td_job_new (plan);
+
+  json_fill (job);
+  td_messages_free (g_steal_pointer (&plan->facts.notes));
+  td_messages_add (&plan->facts.notes, td_message_new_plain ("The plan's."));
+  plan->facts.axis_searched = plan->facts.axis_agreed = TRUE;
+  plan->facts.axis_sigma_px = 0.375;
+  g_autofree char *text = td_job_result_json (job);
+  g_autoptr (JsonNode) result = json_from_string (text, NULL);
+  g_autofree char *flat = json_to_string (result, FALSE);
+  g_assert_cmpstr (flat, ==,
+                   "{\"output\":\"/out.h5\",\"device\":\"host\",\"kernel\":\"in words\","
+                   "\"precision\":\"half\",\"centre_px\":8.25,\"slices\":12,\"seconds\":3.5,"
+                   "\"updates_per_second\":1024.0," JSON_STAGES ","
+                   "\"passes\":[{\"seconds\":1.5,\"residual\":0.25},{\"seconds\":2.5,\"residual\":"
+                   "0.125}]," JSON_COUNTS
+                   ",\"clamped_output\":21,\"host_peak_bytes\":22,\"device_peak_bytes\":23,"
+                   "\"notes\":[\"The plan's.\",\"A note.\"],"
+                   "\"messages\":[{\"id\":\"The plan's.\",\"field\":null,\"values\":[]},"
+                   "{\"id\":\"A note.\",\"field\":null,\"values\":[]}]}");
+
+  job->started_us = g_get_monotonic_time () - 5 * G_USEC_PER_SEC;
+  g_autofree char *stored = td_job_provenance_json (job);
+  g_autoptr (JsonNode) provenance = json_from_string (stored, NULL);
+  JsonObject *object = json_node_get_object (provenance);
+  g_assert_cmpfloat (json_object_get_double_member (object, "seconds"), >=, 5);
+  g_assert_cmpfloat (json_object_get_double_member (object, "seconds"), <, 100);
+  g_autoptr (GDateTime) when
+      = g_date_time_new_from_iso8601 (json_object_get_string_member (object, "finished"), NULL);
+  g_autoptr (GDateTime) now = g_date_time_new_now_utc ();
+  g_assert_nonnull (when);
+  g_assert_cmpint (ABS (g_date_time_difference (now, when)), <, 100 * G_TIME_SPAN_SECOND);
+  g_assert_true (json_object_has_member (object, "version"));
+  g_assert_true (json_object_has_member (json_object_get_object_member (object, "scan"), "path"));
+  json_object_remove_member (json_object_get_object_member (object, "scan"), "path");
+  for (const char *const *name
+       = (const char *const[]) { "seconds", "finished", "version", "recipe", NULL };
+       *name; name++)
+    json_object_remove_member (object, *name);
+  g_autofree char *rest = json_to_string (provenance, FALSE);
+  g_assert_cmpstr (
+      rest, ==,
+      "{\"program\":\"Tomodesk\",\"scan\":{\"format\":\"phantom\",\"columns\":16,\"rows\":12,"
+      "\"views\":20,\"flats\":10,\"darks\":5,\"first_angle_deg\":0.0,\"last_angle_deg\":171.0,"
+      "\"pixel_mm\":0.0},\"notes\":[\"The plan's.\"],"
+      "\"messages\":[{\"id\":\"The plan's.\",\"field\":null,\"values\":[]}],"
+      "\"axis\":{\"agreed\":true,\"sigma_px\":0.375},\"device\":\"host\","
+      "\"kernel\":\"in words\",\"precision\":\"half\",\"units\":\"1/px\"," JSON_STAGES
+      "," JSON_COUNTS "}");
 }
 
 typedef struct {
@@ -607,6 +824,58 @@ test_cancelled_before (void)
   g_assert_cmpint (job->state, ==, TD_JOB_CANCELLED);
 }
 
+/* What is emitted is taken, or let go: nothing is taken once the job is cancelled, which the caller
+   is told. */
+static guint let_go;
+
+static void
+emit_released (float *slices, gpointer user)
+{
+  g_assert_true (user == &let_go);
+  g_free (slices);
+  let_go++;
+}
+
+static gboolean
+emit_one (TdJob *job, guint first, GError **error)
+{
+  const TdJobPortion portion = { .first = first,
+                                 .count = 1,
+                                 .slices = g_new0 (float, COLUMNS *COLUMNS),
+                                 .release = emit_released,
+                                 .user = &let_go };
+
+  return td_job_emit (job, &portion, error);
+}
+
+static gboolean
+run_emitting (TdJob *job, GCancellable *cancellable, GError **error)
+{
+  g_autoptr (GError) reason = NULL;
+
+  g_assert_true (emit_one (job, 0, &reason));
+  g_assert_no_error (reason);
+  g_cancellable_cancel (job->cancellable);
+  const guint before = let_go;
+  g_assert_false (emit_one (job, 1, &reason));
+  g_assert_error (reason, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+  g_assert_cmpuint (let_go, >, before);
+  return !g_cancellable_set_error_if_cancelled (job->cancellable, error);
+}
+
+static void
+test_emit (void)
+{
+  g_autoptr (TdPlan) plan = told_plan_new (NULL);
+  g_autoptr (TdJob) job = td_job_new (plan);
+  g_autoptr (GError) error = NULL;
+
+  told_run = run_emitting;
+  let_go = 0;
+  g_assert_false (td_job_run (job, NULL, &error));
+  g_assert_cmpuint (let_go, ==, 2);
+}
+
 /* Once the job has ended, its caller may cancel what he likes. */
 static gboolean
 run_well (TdJob *job, GCancellable *cancellable, GError **error)
@@ -695,7 +964,7 @@ writers_now (void)
   for (const char *name; tasks && (name = g_dir_read_name (tasks));) {
     g_autofree char *path = g_build_filename ("/proc/self/task", name, "comm", NULL);
     g_autofree char *comm = NULL;
-    n += !g_file_get_contents (path, &comm, NULL, NULL) || strcmp (comm, "file-room\n") != 0;
+    n += g_file_get_contents (path, &comm, NULL, NULL) && strcmp (comm, "writer\n") == 0;
   }
   return n;
 }
@@ -806,6 +1075,141 @@ test_provenance (void)
                                        "  \"dose_high\" : 2"));
 }
 
+/* A volume of one slice, made as @json says. */
+static char *
+written_volume (TestFolder *folder, const char *name, const char *json)
+{
+  static const float slice[] = { 1, 2, 3, 4, 5, 6 };
+  char *path = test_folder_file (folder, name);
+  const TdVolumeSpec spec = { .path = path,
+                              .format = TD_VOLUME_HDF5,
+                              .bits = 32,
+                              .nx = 3,
+                              .ny = 2,
+                              .n_slices = 1,
+                              .units = "1/px",
+                              .overwrite = TRUE };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (&spec, &error);
+
+  g_assert_no_error (error);
+  g_assert_true (td_volume_writer_write (writer, 0, 1, slice, &error));
+  g_assert_true (td_volume_writer_finish (writer, json, &error));
+  return path;
+}
+
+/* The scan is where it was, or beside the volume by its path or its name; else nobody knows. */
+static void
+test_provenance_scan (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *there = test_folder_file (folder, "there");
+  g_autofree char *within = g_build_filename (there, "scan.h5", NULL);
+  g_autofree char *named = test_folder_file (folder, "named.h5");
+  g_autofree char *both = test_folder_file (folder, "scan.h5");
+  const struct {
+    const char *scan, *found;
+  } cases[] = {
+    { within, within },
+    { "there/scan.h5", within },
+    { "/nowhere/named.h5", named },
+    { "nowhere/named.h5", named },
+    { "named.h5", named },
+    { "/nowhere/lost.h5", "/nowhere/lost.h5" },
+    { "lost.h5", "lost.h5" },
+  };
+
+  g_assert_cmpint (g_mkdir (there, 0700), ==, 0);
+  g_assert_true (g_file_set_contents (within, "", 0, NULL));
+  g_assert_true (g_file_set_contents (named, "", 0, NULL));
+  g_assert_true (g_file_set_contents (both, "", 0, NULL));
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree char *json = g_strdup_printf ("{ \"program\": \"Tomodesk\", \"recipe\": { "
+                                             "\"tomodesk_recipe\": 1 }, \"scan\": { \"path\": "
+                                             "\"%s\" } }",
+                                             cases[i].scan);
+    g_autofree char *path = written_volume (folder, "out.h5", json);
+    g_autoptr (TdProvenance) read = td_provenance_read (path);
+    g_test_message ("%s", cases[i].scan);
+    g_assert_cmpstr (read->scan, ==, cases[i].found);
+  }
+}
+
+/* What a record says is taken as it is, and what it does not say is not known. Records of other
+   programs, or without a recipe or a scan, are none. */
+static void
+test_provenance_read (void)
+{
+  static const struct {
+    const char *program, *recipe, *scan, *more;
+    gboolean read, searched, agreed;
+    double sigma_px, seconds;
+  } cases[] = {
+    { "Tomodesk", "{ \"tomodesk_recipe\": 1, \"tilt_deg\": 2 }", "{ \"path\": \"a\" }", "", TRUE,
+      FALSE, FALSE, NAN, 0 },
+    { "Tomodesk", "{ \"tomodesk_recipe\": 1, \"tilt_deg\": 2 }", "{ \"path\": \"a\" }",
+      ", \"seconds\": 2.5, \"axis\": { \"agreed\": true, \"sigma_px\": 0.25 }", TRUE, TRUE, TRUE,
+      0.25, 2.5 },
+    { "Tomodesk", "{ \"tomodesk_recipe\": 1, \"tilt_deg\": 2 }", "{ \"path\": \"a\" }",
+      ", \"seconds\": -1, \"axis\": { \"agreed\": false }", TRUE, TRUE, FALSE, NAN, 0 },
+    { "Other", "{ \"tomodesk_recipe\": 1 }", "{ \"path\": \"a\" }", "", FALSE },
+    { "Tomodesk", "{ \"tomodesk_recipe\": 7 }", "{ \"path\": \"a\" }", "", FALSE },
+    { "Tomodesk", "{ \"tomodesk_recipe\": 1 }", "{ }", "", FALSE },
+  };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree char *json
+        = g_strdup_printf ("{ \"program\": \"%s\", \"recipe\": %s, \"scan\": %s%s }",
+                           cases[i].program, cases[i].recipe, cases[i].scan, cases[i].more);
+    g_autofree char *path = written_volume (folder, "out.h5", json);
+    g_autoptr (TdProvenance) read = td_provenance_read (path);
+    g_test_message ("%u", i);
+    g_assert_cmpint (read != NULL, ==, cases[i].read);
+    if (!read)
+      continue;
+    g_assert_cmpfloat (read->recipe.tilt_deg, ==, 2);
+    g_assert_cmpint (read->axis_searched, ==, cases[i].searched);
+    g_assert_cmpint (read->axis_agreed, ==, cases[i].agreed);
+    g_assert_true (isnan (cases[i].sigma_px) ? isnan (read->axis_sigma_px)
+                                             : read->axis_sigma_px == cases[i].sigma_px);
+    g_assert_cmpfloat (read->seconds, ==, cases[i].seconds);
+    g_assert_cmpuint (read->nx, ==, 3);
+    g_assert_cmpuint (read->ny, ==, 2);
+    g_assert_cmpuint (read->n_slices, ==, 1);
+    g_assert_null (read->units);
+    g_assert_null (read->notes);
+  }
+  g_autofree char *none = written_volume (folder, "none.h5", NULL);
+  g_assert_null (td_provenance_read (none));
+}
+
+/* Up to a hundred notes, in their order. */
+static void
+test_provenance_notes (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+
+  for (guint n = 99; n <= 101; n++) {
+    g_autoptr (GString) notes = g_string_new ("\"0\"");
+    for (guint i = 1; i < n; i++)
+      g_string_append_printf (notes, ", \"%u\"", i);
+    g_autofree char *json = g_strdup_printf (
+        "{ \"program\": \"Tomodesk\", \"recipe\": { \"tomodesk_recipe\": 1 }, \"scan\": { "
+        "\"path\": \"a\" }, \"units\": \"1/mm\", \"notes\": [ %s ] }",
+        notes->str);
+    g_autofree char *path = written_volume (folder, "out.h5", json);
+    g_autoptr (TdProvenance) read = td_provenance_read (path);
+    guint kept = 0;
+    for (; read->notes[kept]; kept++) {
+      g_autofree char *text = td_message_text (read->notes[kept], NULL);
+      g_assert_cmpuint (g_ascii_strtoull (text, NULL, 10), ==, kept);
+    }
+    g_assert_cmpuint (kept, ==, MIN (n, 100));
+    g_assert_cmpstr (read->units, ==, "1/mm");
+  }
+}
+
 /* Work that took too little time to tell a rate does so where nothing better is known, so that the
    next plan's time is. Longer work has the last word. */
 static void
@@ -887,13 +1291,21 @@ main (int argc, char **argv)
   g_test_add_func ("/job-facts/late", test_late);
   g_test_add_func ("/job-facts/warm", test_warm);
   g_test_add_func ("/job-facts/count-notes", test_count_notes);
+  g_test_add_func ("/job-facts/count-notes-of-scans", test_count_notes_of_scans);
   g_test_add_func ("/job-facts/check-volume", test_check_volume);
+  g_test_add_func ("/job-facts/wants-stored", test_wants_stored);
+  g_test_add_func ("/job-facts/inexact", test_inexact);
+  g_test_add_func ("/job-facts/json", test_json);
   g_test_add_func ("/job-facts/ends", test_ends);
   g_test_add_func ("/job-facts/cancelled-before", test_cancelled_before);
+  g_test_add_func ("/job-facts/emit", test_emit);
   g_test_add_func ("/job-facts/cancelled-after", test_cancelled_after);
   g_test_add_func ("/job-facts/one-slice", test_one_slice);
   g_test_add_func ("/job-facts/writers", test_writers);
   g_test_add_func ("/job-facts/provenance", test_provenance);
+  g_test_add_func ("/job-facts/provenance-scan", test_provenance_scan);
+  g_test_add_func ("/job-facts/provenance-read", test_provenance_read);
+  g_test_add_func ("/job-facts/provenance-notes", test_provenance_notes);
   g_test_add_func ("/job-facts/short-work", test_short_work);
   g_test_add_func ("/job-facts/sinogram-sink", test_sinogram_sink);
   g_test_add_func ("/job-facts/early", test_early);

@@ -3,8 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/recipe/field.h"
 #include "compute/recipe/json.h"
-#include "compute/recipe/recipe.h"
+#include "dataset/csv-text.h"
 #include "dataset/json-walk.h"
 
 /* ── RFC 8259, to the letter: NULL, or what follows a value ── */
@@ -172,6 +173,100 @@ test_names (void)
   }
 }
 
+/* Members of every kind, to the letter. Notes come in the command line's words, and taken apart. */
+static void
+test_members (void)
+{
+  g_autoptr (JsonBuilder) builder = json_builder_new ();
+  char *names[] = { (char *) "a", (char *) "b\xff", NULL };
+  TdMessage **notes = NULL;
+  TdRecipe recipe;
+
+  td_recipe_init (&recipe);
+  td_messages_add (&notes, td_message_new ("%u of %s ({centre:PX})", 5, "all"));
+  td_messages_add (&notes, td_message_new_plain ("As it is."));
+  json_builder_begin_object (builder);
+  td_json_add_integer (builder, "most", G_MAXUINT64);
+  td_json_add_integer (builder, "seven", 7);
+  td_json_add_number (builder, "none", NAN);
+  td_json_add_number (builder, "half", 0.5);
+  td_json_add_string (builder, "no name", NULL);
+  td_json_add_string (builder, "name", "n");
+  td_json_add_boolean (builder, "yes", TRUE);
+  td_json_add_boolean (builder, "no", FALSE);
+  td_json_add_strings (builder, "nothing", NULL);
+  td_json_add_strings (builder, "names", names);
+  td_json_begin_list (builder, "list");
+  json_builder_begin_object (builder);
+  td_json_add_notes (builder, NULL);
+  json_builder_end_object (builder);
+  json_builder_end_array (builder);
+  td_json_begin_object (builder, "object");
+  td_json_add_notes (builder, notes);
+  json_builder_end_object (builder);
+  td_recipe_add_json (builder, "recipe", &recipe);
+  json_builder_end_object (builder);
+  td_messages_free (notes);
+  g_autofree char *text = td_json_print (builder);
+  assert_json (text);
+  g_autoptr (JsonNode) root = json_from_string (text, NULL);
+  JsonObject *object = json_node_get_object (root);
+  g_autofree char *own = td_recipe_to_json (&recipe);
+  g_autoptr (JsonNode) recipe_node = json_from_string (own, NULL);
+  g_assert_true (json_node_equal (json_object_get_member (object, "recipe"), recipe_node));
+  json_object_remove_member (object, "recipe");
+  g_autofree char *rest = json_to_string (root, FALSE);
+  g_assert_cmpstr (
+      rest, ==,
+      "{\"most\":9223372036854775807,\"seven\":7,\"none\":null,\"half\":0.5,\"no name\":null,"
+      "\"name\":\"n\",\"yes\":true,\"no\":false,\"nothing\":[],\"names\":[\"a\",\"b\xef\xbf\xbd\"],"
+      "\"list\":[{\"notes\":[],\"messages\":[]}],"
+      "\"object\":{\"notes\":[\"5 of all (--centre PX)\",\"As it is.\"],\"messages\":["
+      "{\"id\":\"%u of %s ({centre:PX})\",\"field\":\"centre\",\"values\":[\"5\",\"all\"]},"
+      "{\"id\":\"As it is.\",\"field\":null,\"values\":[]}]}}");
+}
+
+/* Lists of strings in a text of others: what is no string is left out. */
+static void
+test_strings (void)
+{
+  static const struct {
+    const char *json, *joined; /* joined: NULL: there is no list */
+  } cases[] = {
+    { "{\"a\": [\"one\", \"two\"]}", "one two" },
+    { "{\"a\": []}", "" },
+    { "{\"a\": [1, \"two\", null, {}, [\"x\"], true, \"\"]}", "two " },
+    { "{\"a\": \"one\"}", NULL },
+    { "{\"b\": [\"one\"]}", NULL },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (JsonNode) root = td_json_parse (cases[i].json);
+    g_auto (GStrv) strings = td_json_strings (root, "a");
+    g_autofree char *joined = strings ? g_strjoinv (" ", strings) : NULL;
+    g_assert_cmpstr (joined, ==, cases[i].joined);
+  }
+}
+
+/* A table's fields: what holds a comma, a quote or an end of line stands in quotes. */
+static void
+test_csv (void)
+{
+  static const char *const texts[]
+      = { "plain", "", NULL, "a,b", "say \"no\"", "two\nlines", "cr\r", "a;b 'c'" };
+  static const double numbers[] = { 0.1, -5, 1e300, NAN, INFINITY, 123456789.25 };
+  g_autoptr (GString) csv = g_string_new (NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (texts); i++)
+    td_csv_add_text (csv, texts[i]);
+  g_string_append_c (csv, '\n');
+  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
+    td_csv_add_number (csv, numbers[i]);
+  g_assert_cmpstr (csv->str, ==,
+                   "plain,,,\"a,b\",\"say \"\"no\"\"\",\"two\nlines\",\"cr\r\",a;b 'c'\n"
+                   "0.1,-5,1e+300,,,123456789");
+}
+
 /* A recipe's numbers, as far as it takes them, come back as they were. */
 static void
 test_recipes (void)
@@ -302,9 +397,12 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/json/strings", test_strings);
+  g_test_add_func ("/json/csv", test_csv);
   g_test_add_func ("/json/units", test_units);
   g_test_add_func ("/json/numbers", test_numbers);
   g_test_add_func ("/json/names", test_names);
+  g_test_add_func ("/json/members", test_members);
   g_test_add_func ("/json/recipes", test_recipes);
   g_test_add_func ("/json/depth", test_depth);
   g_test_add_func ("/json/twice", test_twice);

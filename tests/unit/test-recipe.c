@@ -474,7 +474,17 @@ test_equal (void)
   a.bin_views = 0;
   b.output_low = 5;
   b.row_first = 3;
+  a.region[0] = 7;
+  b.crop[3] = 7;
   g_assert_true (td_recipe_equal (&a, &b));
+  a.crop[2] = b.crop[2] = 1;
+  g_assert_false (td_recipe_equal (&a, &b));
+  b.crop[3] = 0;
+  g_assert_true (td_recipe_equal (&a, &b));
+  a.region[2] = 1; /* one of the two */
+  g_assert_false (td_recipe_equal (&a, &b));
+  g_assert_false (td_recipe_equal (&b, &a));
+  a.region[2] = 0;
   td_recipe_step (&b, "flat-field")->enabled = FALSE;
   g_assert_false (td_recipe_equal_in (&a, &b, "prepare"));
 }
@@ -932,6 +942,208 @@ test_told_parameters (void)
   }
 }
 
+/* ── What each field takes ── */
+
+/* The field alone as JSON. */
+static char *
+field_json (const TdField *field, const TdRecipe *recipe)
+{
+  g_autoptr (JsonBuilder) builder = json_builder_new ();
+  g_autofree char *here = g_get_current_dir ();
+
+  json_builder_begin_array (builder);
+  field->kind->write (field, recipe, builder);
+  json_builder_end_array (builder);
+  g_autoptr (JsonNode) node = json_builder_get_root (builder);
+  g_autofree char *text = json_to_string (node, FALSE);
+  g_auto (GStrv) parts = g_strsplit (text, here, -1); /* paths are kept whole */
+  return g_strjoinv (".", parts);
+}
+
+/* The same texts and JSON values to each field, one after another into the same recipe: what it is
+   then. Those that are not named were refused, and left the recipe as it was. */
+static void
+test_taken (void)
+{
+  static const char *const texts[]
+      = { "3",    "auto",  "all", "0",   "1",    "-1",       "2.5",        "0.25",     "1e3",
+          "true", "false", "2:5", "5:2", "2:2",  "-2.5:3",   "7,8",        "1,2,30,4", "-1,2,3,4",
+          "zero", "host",  "16",  "64",  "4096", "3G",       "half",       "HANN",     "ram-lak",
+          "none", "5 ",    " 5",  "nan", "",     "filtered", "projection", "sirt",     "edge" };
+  static const char *const values[]
+      = { "3",    "null",     "true",       "\"auto\"",     "\"all\"",    "\"0\"",      "2.5",
+          "0.25", "1e3",      "[2,5]",      "[5,2]",        "[2.5,3]",    "[-2.5,3.5]", "[7]",
+          "[]",   "[1,2,3]",  "[1,2,30,4]", "[1,2,30,4,5]", "[-1,2,3,4]", "[1,null]",   "[\"1\",2]",
+          "{}",   "\"half\"", "[{}]",       "\"cgls\"",     "null" };
+
+  for (const TdField *field = td_recipe_fields; field->option; field++) {
+    g_autoptr (TdMessage) expects = td_field_expects (field);
+    g_autofree char *wanted = td_message_text (expects, NULL);
+    g_autoptr (GString) taken = g_string_new (NULL), read = g_string_new (NULL);
+    TdRecipe recipe, before;
+
+    td_recipe_init (&recipe);
+    for (guint i = 0; i < G_N_ELEMENTS (texts); i++) {
+      before = recipe;
+      if (!td_recipe_set (&recipe, field->option, texts[i], NULL)) {
+        g_assert_cmpmem (&recipe, sizeof recipe, &before, sizeof before);
+        continue;
+      }
+      g_autofree char *now = field_json (field, &recipe);
+      if (taken->len < 400) /* of texts that may be any */
+        g_string_append_printf (taken, " '%s' is %s;", texts[i], now);
+      /* The word for all leaves nothing of what was there. */
+      if (g_str_equal (texts[i], "all") && strstr (now, "null"))
+        for (guint k = 0; k < field->n; k++)
+          g_assert_cmpuint (((const guint *) ((const char *) &recipe + field->offset))[k], ==, 0);
+      if (field->none && g_str_equal (texts[i], field->none))
+        g_assert_cmpuint (*(const guint *) ((const char *) &recipe + field->offset), ==, 0);
+    }
+    td_test_pin ("%s is %s:%s", field->option, wanted, taken->str);
+    const char *dot = field->json ? strchr (field->json, '.') : NULL;
+    for (guint i = 0; field->json && i < G_N_ELEMENTS (values); i++) {
+      const char *key = dot ? dot + 1 : field->json;
+      g_autofree char *group = dot ? g_strndup (field->json, (gsize) (dot - field->json)) : NULL;
+      g_autofree char *json = g_strdup_printf (
+          "{ \"tomodesk_recipe\": 1, %s%s%s \"%s\": %s %s }", group ? "\"" : "", group ? group : "",
+          group ? "\": {" : "", key, values[i], group ? "}" : "");
+      TdRecipe from_json;
+      if (!td_recipe_from_json (&from_json, json, NULL))
+        continue;
+      g_autofree char *now = field_json (field, &from_json);
+      g_string_append_printf (read, " %s is %s;", values[i], now);
+      g_assert_true (td_recipe_equal_in (&from_json, &from_json, field->json));
+    }
+    if (field->json)
+      td_test_pin ("of JSON:%s", read->str);
+  }
+}
+
+/* All that a new recipe has, and one in which nothing is as it was. */
+static void
+test_written (void)
+{
+  TdRecipe recipe;
+
+  td_recipe_init (&recipe);
+  for (guint changed = 0; changed < 2; changed++) {
+    if (changed) {
+      for (const TdField *field = td_recipe_fields; field->option; field++)
+        for (guint i = 0; field->names && field->names[i]; i++)
+          g_assert_true (td_recipe_set (&recipe, field->option, field->names[i], NULL));
+      for (const TdStepKind *const *kind = td_prepare_steps (); *kind; kind++)
+        g_assert_nonnull (td_recipe_add_step (&recipe, (*kind)->name, NULL));
+    }
+    g_autofree char *json = td_recipe_to_json (&recipe);
+    g_auto (GStrv) lines = g_strsplit (json, "\n", -1);
+    for (guint i = 0; lines[i]; i++)
+      if (strchr (lines[i], ':'))
+        td_test_pin ("%s", g_strstrip (lines[i]));
+  }
+}
+
+/* What a person states of a scan. Strings stay the caller's. */
+static void
+test_scan_options (void)
+{
+  static const char *const texts[] = { "1e-7",
+                                       "9e-8",
+                                       "1e-4",
+                                       "9e-5",
+                                       "0.5",
+                                       "100",
+                                       "100.1",
+                                       "1e4",
+                                       "10001",
+                                       "1e8",
+                                       "2e8",
+                                       "0",
+                                       "-1",
+                                       "true",
+                                       "false",
+                                       "intensities",
+                                       "attenuations",
+                                       "8x4:uint16",
+                                       "8x4:uint16:100",
+                                       "8x4" };
+  for (const TdField *field = td_scan_fields; field->option; field++) {
+    g_autoptr (TdMessage) expects = td_field_expects (field);
+    g_autofree char *wanted = td_message_text (expects, NULL);
+    g_autoptr (GString) taken = g_string_new (NULL);
+    g_autoptr (GError) error = NULL;
+    const gboolean pointer = field->kind == &td_kind_pointer;
+    TdScanOptions options = { 0 };
+
+    for (guint i = 0; i < G_N_ELEMENTS (texts); i++) {
+      if (!td_scan_options_set (&options, field->option, texts[i], NULL))
+        continue;
+      const char *place = (const char *) &options + field->offset;
+      if (field->kind == &td_kind_number)
+        g_assert_cmpfloat (*(const double *) place, ==, g_ascii_strtod (texts[i], NULL));
+      if (pointer)
+        g_assert_true (*(const char *const *) place == texts[i]);
+      if (field->kind == &td_kind_switch)
+        g_assert_cmpint (*(const gboolean *) place, ==, g_str_equal (texts[i], "true"));
+      if (field->kind == &td_kind_choice)
+        g_assert_cmpstr (field->names[*(const int *) place], ==, texts[i]);
+      g_string_append_printf (taken, " '%s'", texts[i]);
+    }
+    td_test_pin ("%s is %s:%s", field->option, pointer ? "any" : wanted, taken->str);
+    g_assert_false (td_scan_options_set (&options, field->option, "", &error));
+    g_assert_nonnull (strstr (error->message, "is empty"));
+  }
+  g_autoptr (GError) error = NULL;
+  TdScanOptions options = { 0 };
+  g_assert_false (td_scan_options_set (&options, "tilt", "1", &error));
+  g_assert_nonnull (strstr (error->message, "is no option of a scan"));
+}
+
+/* Each parameter of each step, just inside and just outside, as an option and in JSON. */
+static void
+test_steps_taken (void)
+{
+  static const char *const values[]
+      = { "3", "2.5", "0", "-1", "1e9", "true", "null", "[]", "{}", "\"3\"", "\"none\"" };
+
+  for (const TdStepKind *const *kind = td_prepare_steps (); *kind; kind++)
+    for (guint p = 0; p < (*kind)->n_parameters; p++) {
+      const TdStepParameter *parameter = &(*kind)->parameters[p];
+      g_autoptr (GString) read = g_string_new (NULL);
+      const double low = parameter->minimum, high = parameter->maximum;
+      const double step = parameter->digits ? pow (10, -(double) parameter->digits) : 1;
+      const double tried[] = { low, low - step, high, high + step, low + step / 2 };
+
+      for (guint i = 0; i < G_N_ELEMENTS (tried); i++) {
+        char number[G_ASCII_DTOSTR_BUF_SIZE];
+        g_ascii_dtostr (number, sizeof number, tried[i]);
+        g_autofree char *text
+            = g_strdup_printf ("%s:%s=%s", (*kind)->name, parameter->name, number);
+        g_autoptr (GError) error = NULL;
+        TdRecipe recipe;
+
+        td_recipe_init (&recipe);
+        const gboolean good = td_recipe_set (&recipe, "prepare", text, &error);
+        g_assert_cmpint (good, ==,
+                         parameter->choices ? g_strv_contains (parameter->choices, number)
+                                            : i == 0 || i == 2 || (i == 4 && parameter->digits));
+        if (i == 1)
+          td_test_pin ("%s", error->message);
+      }
+      for (guint i = 0; i < G_N_ELEMENTS (values); i++) {
+        g_autofree char *json
+            = g_strdup_printf ("{ \"tomodesk_recipe\": 1, \"prepare\": [ { \"step\": \"%s\", "
+                               "\"%s\": %s } ] }",
+                               (*kind)->name, parameter->name, values[i]);
+        TdRecipe recipe;
+        if (!td_recipe_from_json (&recipe, json, NULL))
+          continue;
+        g_assert_cmpuint (recipe.n_steps, ==, 1);
+        g_string_append_printf (read, " %s is %g;", values[i], recipe.steps[0].values[p]);
+      }
+      td_test_pin ("%s:%s of JSON:%s", (*kind)->name, parameter->name, read->str);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -957,6 +1169,10 @@ main (int argc, char **argv)
   g_test_add_func ("/recipe/step-order", test_steps_keep_their_order);
   g_test_add_func ("/recipe/sizes", test_sizes);
   g_test_add_func ("/recipe/mask", test_mask);
+  g_test_add_func ("/recipe/taken", test_taken);
+  g_test_add_func ("/recipe/written", test_written);
+  g_test_add_func ("/recipe/scan-options", test_scan_options);
+  g_test_add_func ("/recipe/steps-taken", test_steps_taken);
   g_test_add_func ("/recipe/impossible", test_impossible);
   g_test_add_func ("/recipe/opening", test_opening);
   return g_test_run ();

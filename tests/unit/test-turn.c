@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "compute/engine/turn.h"
+#include "tests/common/pins.h"
 
 #define DEG (G_PI / 180)
 
@@ -209,6 +210,64 @@ test_frames (void)
   }
 }
 
+/* ── Many of them ── */
+
+/* One of @n. */
+static double
+any_of (GRand *rand, const double *values, gsize n)
+{
+  return values[g_rand_int_range (rand, 0, (gint32) n)];
+}
+#define ANY_OF(rand, ...)                                                                          \
+  any_of (rand, (const double[]) { __VA_ARGS__ },                                                  \
+          sizeof (const double[]) { __VA_ARGS__ } / sizeof (double))
+
+/* Turns of all kinds, with faults that are just what a stage may have and just more. There are
+   gaps, frames that are taken again, readings that jitter, several passes, steps back and other
+   units. Their words are kept. */
+static void
+test_many (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (2026);
+
+  for (guint i = 0; i < 490; i++) {
+    const guint fault = i % 7; /* one of each scan's, but for frames */
+    const guint frames = (guint) ANY_OF (rand, 1, 1, 1, 2, 3);
+    const guint passes = fault == 1 ? 2 + i % 2 : 1;
+    const guint stops = (guint) ANY_OF (rand, 2, 3, 5, 9, 10, 12, 21, 40, 41, 100, 181);
+    const double arc = ANY_OF (rand, 60, 119, 121, 170, 177.2, 177.4, 180, 180, 180, 181, 239, 241,
+                               300, 354.5, 354.7, 360, 360, 360, 361, 540, 720, 50000);
+    const double unit
+        = fault == 2 ? ANY_OF (rand, G_PI / 180, 180 / G_PI, 1000, 0.001, 1 / 360.0) : 1;
+    const double jitter = fault == 3 ? ANY_OF (rand, 0.01, 0.024, 0.026, 0.049, 0.06, 0.2, 0.3) : 0;
+    const double sign = ANY_OF (rand, 1, 1, -1);
+    const gboolean ends = g_rand_boolean (rand);
+    const guint lost = fault == 4 ? (guint) ANY_OF (rand, 1, 2, 3, 4) : 0;
+    const guint at = 1 + (guint) (g_rand_double (rand) * stops * 0.7);
+    const guint back = fault == 5 ? stops * (guint) ANY_OF (rand, 4, 8, 10, 11, 30) / 100 : 0;
+    const guint again = fault == 6 ? (guint) ANY_OF (rand, 1, 2, 5) : 0;
+    g_autoptr (GArray) angles = g_array_new (FALSE, FALSE, sizeof (double));
+    TdTurn turn;
+
+    for (guint k = 0; k < stops; k++) {
+      const guint place = k < 2 * back ? k ^ 1 : k; /* each second one of these goes back */
+      if (lost && place >= at && place < at + lost && stops > at + lost)
+        continue;
+      const guint pass = k * passes / stops, rest = k - (pass * stops + passes - 1) / passes;
+      const double number = passes == 1 ? place : rest * passes + pass;
+      const double step = arc / (ends && stops > 1 ? stops - 1 : stops);
+      for (guint f = 0; f < frames + (k < again ? 1 : 0); f++) {
+        const double angle
+            = sign * unit * (17 + step * (number + jitter * sin (77.0 * (k + 3 * f)))) * DEG;
+        g_array_append_val (angles, angle);
+      }
+    }
+    td_turn_of_angles ((const double *) angles->data, angles->len, &turn);
+    g_autofree char *words = td_turn_describe (&turn);
+    td_test_pin ("%u: %s", i, words);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -218,5 +277,6 @@ main (int argc, char **argv)
   g_test_add_func ("/turn/lost", test_lost);
   g_test_add_func ("/turn/parts", test_parts);
   g_test_add_func ("/turn/frames", test_frames);
+  g_test_add_func ("/turn/many", test_many);
   return g_test_run ();
 }
