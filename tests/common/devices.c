@@ -16,6 +16,26 @@ td_test_random (float *values, gsize n, guint32 seed)
     values[i] = g_rand_double_range (random, -1, 1);
 }
 
+TdDeviceInfo
+td_test_card (const char *id, const char *name, guint64 memory_bytes)
+{
+  return (TdDeviceInfo) { .id = (char *) id,
+                          .name = (char *) name,
+                          .kind = TD_DEVICE_GPU,
+                          .memory_bytes = memory_bytes,
+                          .compute_units = 100,
+                          .local_memory_bytes = 48 << 10,
+                          .max_group_size = 1024,
+                          .texture_max = { 131072, 65536 },
+                          .texture_max_layers = 2048,
+                          .texels = ~0u,
+                          .texture_linear = TRUE,
+                          .half_storage = TRUE,
+                          .half_arithmetic = TRUE,
+                          .double_arithmetic = TRUE,
+                          .shuffle = TRUE };
+}
+
 /* ── What lies behind a buffer ── */
 
 #define GUARD 512 /* bytes */

@@ -13,6 +13,9 @@ typedef struct {
 /* Adds /PREFIX/ID/NAME for each test and each device available here. */
 void td_test_each_device (const char *prefix, const TdDeviceTest *tests, guint n_tests);
 
+/* A description of a card that can do everything. @id and @name stay the caller's. */
+TdDeviceInfo td_test_card (const char *id, const char *name, guint64 memory_bytes);
+
 /* First in main(): a cache folder of the program's own, @name, in the one it was given, so that it
    may count and damage entries. */
 void td_test_own_cache (const char *name);

@@ -278,6 +278,184 @@ test_views (void)
   frames_used = 1;
 }
 
+/* ── Where each advice begins ── */
+
+typedef struct {
+  guint n_columns, n_views;
+  double turn, noise, scale; /* of all that is measured */
+  float *rows;               /* [4][view][column] */
+} Begun;
+
+static void
+begun_add (Begun *begun, guint first, guint n, guint v, double value)
+{
+  for (guint r = 0; r < 4; r++)
+    for (guint c = first; c < first + n; c++)
+      begun->rows[((gsize) r * begun->n_views + v) * begun->n_columns + c] += (float) value;
+}
+
+/* The sample is round and in the middle half of the columns, and noise is everywhere. */
+static void
+begun_init (Begun *begun)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (11);
+  const guint n = begun->n_columns;
+
+  for (gsize i = 0; i < (gsize) 4 * begun->n_views * n; i++) {
+    const double x = 4.0 * (i % n + 0.5) / n - 2;
+    double noise = 0;
+    for (guint k = 0; k < 4; k++)
+      noise += g_rand_double (rand) - 0.5;
+    begun->rows[i] = (float) ((fabs (x) < 1 ? 1 - x * x : 0) + begun->noise * noise);
+  }
+}
+
+/* One fault of a size each. */
+typedef enum {
+  BEGUN_LEVEL,        /* of the air */
+  BEGUN_DRIFT,        /* of the air, on both sides */
+  BEGUN_LEAN,         /* against each other */
+  BEGUN_STEP,         /* of the air, in the middle of the turn */
+  BEGUN_RINGS,        /* columns' own */
+  BEGUN_WAVES,        /* broad ones */
+  BEGUN_LEFT,         /* part of the views in which the sample enters there */
+  BEGUN_BOTH,         /* … and on both sides */
+  BEGUN_SOME_LEFT,    /* the same, where it enters in some of them to the right */
+  BEGUN_OVER,         /* how much of it enters, in a third of the views */
+  BEGUN_FLAT_OVER,    /* … as a level strip */
+  BEGUN_RIM,          /* level of the air, where the sample enters in a tenth of the views */
+  BEGUN_HALF_ENTERED, /* how much is in the inner half of the strips, more and more */
+  BEGUN_N
+} BegunFault;
+
+static void
+begun_spoil (Begun *begun, BegunFault fault, double size)
+{
+  const guint n = begun->n_columns, views = begun->n_views, edge = n / 4, strip = n / 16;
+  g_autoptr (GRand) rand = g_rand_new_with_seed (5);
+  g_autofree double *own = g_new (double, n);
+
+  for (guint c = 0; c < n; c++)
+    own[c] = g_rand_double (rand) + g_rand_double (rand) - 1;
+  for (guint v = 0; v < views; v++) {
+    const double part = v / (views - 1.0), at = part - 0.5;
+    double left = 0, right = 0;
+
+    switch (fault) {
+    case BEGUN_LEVEL: left = right = size; break;
+    case BEGUN_DRIFT: left = right = size * at; break;
+    case BEGUN_LEAN: left = -(right = size * at); break;
+    case BEGUN_STEP: left = right = size * (at > 0) - size / 2; break;
+    case BEGUN_RINGS:
+    case BEGUN_WAVES:
+      for (guint c = 0; c < n; c++)
+        begun_add (begun, c, 1, v, size * (fault == BEGUN_RINGS ? own[c] : own[c / 3]));
+      break;
+    case BEGUN_SOME_LEFT: right = part < 0.03 ? 0.5 : 0; G_GNUC_FALLTHROUGH;
+    case BEGUN_LEFT: left = part < size ? 0.5 : 0; break;
+    case BEGUN_BOTH: left = right = part < size ? 0.5 : 0; break;
+    case BEGUN_OVER: left = part < 0.34 ? size : 0; break;
+    case BEGUN_FLAT_OVER:
+      if (part < 0.34)
+        begun_add (begun, 0, edge, v, size);
+      break;
+    case BEGUN_RIM:
+      left = part < 0.1 ? 0.5 : 0;
+      begun_add (begun, 0, edge, v, size);
+      begun_add (begun, n - edge, edge, v, size);
+      break;
+    case BEGUN_HALF_ENTERED:
+      begun_add (begun, strip / 4, edge - strip / 4, v, size * at);
+      begun_add (begun, n - edge, edge - strip / 4, v, size * at);
+      begun_add (begun, 0, strip / 4, v, size * at / 2);
+      begun_add (begun, n - strip / 4, strip / 4, v, size * at / 2);
+      break;
+    default: g_assert_not_reached ();
+    }
+    const gboolean enters = fault >= BEGUN_LEFT && fault <= BEGUN_RIM;
+    /* What enters grows towards the sample. */
+    for (guint c = 0; c < edge; c++) {
+      const double grown = enters ? MIN ((c + 0.5) / strip, 1) : 1;
+      begun_add (begun, c, 1, v, left * grown);
+      begun_add (begun, n - 1 - c, 1, v, right * grown);
+    }
+  }
+}
+
+/* What is advised, each with the numbers that it tells. (transfer full) */
+static char *
+begun_says (Begun *begun, BegunFault fault, double size, gboolean numbers)
+{
+  g_autofree double *angles = g_new (double, begun->n_views);
+  const gsize row = begun->n_columns, view = 4 * row;
+  g_autofree float *frames = g_new (float, begun->n_views *view);
+  const TdScanFacts facts = { .n_columns = begun->n_columns,
+                              .n_rows = 4,
+                              .n_views = begun->n_views,
+                              .sample_type = TD_SAMPLE_FLOAT32,
+                              .transmission_logged = TRUE,
+                              .angles_rad = angles,
+                              .centre_px = NAN };
+  GString *says = g_string_new (NULL);
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  begun_init (begun);
+  begun_spoil (begun, fault, size);
+  for (guint v = 0; v < begun->n_views; v++) {
+    angles[v] = begun->turn * G_PI * v / begun->n_views;
+    for (guint r = 0; r < 4; r++)
+      for (gsize c = 0; c < row; c++)
+        frames[v * view + r * row + c]
+            = (float) begun->scale * begun->rows[(r * begun->n_views + v) * row + c];
+  }
+  g_autoptr (TdScan) scan = td_scan_new_from_memory (&facts, frames, NULL, NULL, NULL, &error);
+  td_recipe_init (&recipe);
+  g_autoptr (GPtrArray) list = td_engine_advise (engine, scan, &recipe, NULL, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < list->len; i++) {
+    const TdAdvice *advice = list->pdata[i];
+    g_string_append_printf (says, " %s", td_advice_names[advice->kind]);
+    for (const char *const *value = td_message_values (advice->message); numbers && *value; value++)
+      g_string_append_printf (says, " %s", *value);
+    if (numbers)
+      g_string_append_printf (says, " (%u, %g)", advice->columns, advice->value);
+  }
+  return g_string_free (says, FALSE);
+}
+
+/* Each fault grows until another thing is advised: at which size that is, and what is said just
+   beyond it. */
+static void
+test_begins (gconstpointer data)
+{
+  static const Begun shapes[]
+      = { { 96, 60, 1, 0, 1 },         { 96, 60, 2, 0.004, 2.5 }, { 48, 90, 2, 0.02, 1 },
+          { 300, 81, 1, 0.0005, 0.4 }, { 96, 12, 1, 0.002, 1 },   { 640, 33, 2, 0.001, 1.5 } };
+  const BegunFault fault = GPOINTER_TO_UINT (data);
+
+  for (guint i = 0; i < G_N_ELEMENTS (shapes); i++) {
+    Begun begun = shapes[i];
+    double low = 0, high = 1.2;
+
+    begun.rows = g_new (float, (gsize) 4 * begun.n_views * begun.n_columns);
+    g_autofree char *before = begun_says (&begun, fault, low, FALSE);
+    for (guint step = 0; step < 14; step++) {
+      const double size = step < 6 ? high / 3 : (low + high) / 2; /* down to thousandths first */
+      g_autofree char *says = begun_says (&begun, fault, size, FALSE);
+      const gboolean same = g_str_equal (says, before);
+      if (step < 6 && same) {
+        low = size;
+        step = 5;
+      } else
+        *(same ? &low : &high) = size;
+    }
+    g_autofree char *after = begun_says (&begun, fault, high * 1.05, TRUE);
+    td_test_pin ("%u: from %.3e on:%s, not%s", i, high, after, before);
+    g_free (begun.rows);
+  }
+}
+
 /* ── Coarse slices ── */
 
 static void
@@ -421,6 +599,10 @@ main (int argc, char **argv)
   g_test_add_func ("/advice-limits/level", test_level);
   g_test_add_func ("/advice-limits/rings", test_rings);
   g_test_add_func ("/advice-limits/views", test_views);
+  for (guint i = 0; i < BEGUN_N; i++) {
+    g_autofree char *path = g_strdup_printf ("/advice-limits/begins/%02u", i);
+    g_test_add_data_func (path, GUINT_TO_POINTER (i), test_begins);
+  }
   g_test_add_func ("/advice-limits/coarse-factor", test_coarse_factor);
   g_test_add_func ("/advice-limits/coarse-values", test_coarse_values);
   g_test_add_func ("/advice-limits/opposite", test_opposite);

@@ -455,6 +455,82 @@ test_max_alloc (void)
   info->max_alloc_bytes = real.max_alloc_bytes;
 }
 
+/* ── Ways ── */
+
+/* Which ways a recipe leaves open on a host, a card and both, in their order. Those that are exact
+   enough come first, the cheapest before the others. The rest comes by its error. */
+static void
+test_ways (void)
+{
+  static const struct {
+    const char *devices; /* OpenCL plays a card */
+    const char *options[3];
+    const char *ways; /* first letters of method and precision */
+  } cases[] = {
+    { "host", { NULL }, "fbp single, fourier single, fourier half" },
+    { "host", { "accuracy=single" }, "fbp single, fourier single, fourier half" },
+    { "host", { "accuracy=draft" }, "fourier half, fbp single, fourier single" },
+    { "host", { "method=fbp" }, "fbp single" },
+    { "host", { "method=fourier" }, "fourier single, fourier half" },
+    { "host", { "method=fbp", "precision=half" }, "fbp single" },
+    { "host", { "precision=half" }, "fbp single, fourier half" },
+    { "host", { "interpolation=linear" }, "fbp single" },
+    { "host", { "interpolation=nearest" }, "fbp single" },
+    { "host", { "kernel=host" }, "fbp single" },
+    { "opencl:0", { NULL }, "fbp single, fourier single, fourier half" },
+    { "opencl:0", { "accuracy=draft" }, "fourier half, fbp single, fourier single" },
+    { "opencl:0", { "kernel=alu" }, "fbp single, fbp half" },
+    { "opencl:0", { "kernel=alu", "accuracy=draft" }, "fbp half, fbp single" },
+    { "opencl:0", { "kernel=alu", "precision=half" }, "fbp half" },
+    { "host,opencl:0", { "accuracy=draft" }, "fourier half, fbp single, fourier single" },
+  };
+  const Job job = { "host", FALSE, 200, 20, 180, FALSE, FALSE, FALSE, 0, "", 32 };
+
+  const gboolean opencl = td_test_two_alike ();
+  g_autoptr (TdScan) scan = job_scan (&job);
+  g_autoptr (GPtrArray) cards
+      = opencl ? td_engine_devices (engine, "opencl:0", NULL) : g_ptr_array_new ();
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    if (strstr (cases[i].devices, "opencl") && !opencl)
+      continue;
+    g_autoptr (GString) ways = g_string_new (NULL);
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    td_recipe_init (&recipe);
+    g_strlcpy (recipe.devices, cases[i].devices, sizeof recipe.devices);
+    g_assert_true (td_recipe_set (&recipe, "prepare", "none", &error));
+    for (guint k = 0; k < 3 && cases[i].options[k]; k++) {
+      g_auto (GStrv) parts = g_strsplit (cases[i].options[k], "=", 2);
+      g_assert_true (td_recipe_set (&recipe, parts[0], parts[1], &error));
+    }
+    td_test_play_cards (cards, TRUE);
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    td_test_play_cards (cards, FALSE);
+    g_assert_no_error (error);
+    const TdPlanFacts *facts = td_plan_facts (plan);
+    for (guint w = 0; w < facts->n_ways; w++)
+      g_string_append_printf (ways, "%s%s %s", w ? ", " : "", facts->ways[w].method,
+                              td_precision_names[facts->ways[w].precision]);
+    g_test_message ("%u: %s", i, ways->str);
+    g_assert_cmpstr (ways->str, ==, cases[i].ways);
+    const double limit = td_accuracy_limit (recipe.accuracy);
+    g_assert_cmpfloat (facts->ways[0].cost, ==, 1);
+    for (guint w = 1; w < facts->n_ways; w++) {
+      const TdPlanWay *a = &facts->ways[w - 1], *b = &facts->ways[w];
+      const gboolean exact = a->error_bound <= limit, exact_too = b->error_bound <= limit;
+      g_assert_true (exact || !exact_too);
+      if (exact && exact_too)
+        g_assert_cmpfloat (a->cost, <=, b->cost);
+      if (!exact)
+        g_assert_cmpfloat (a->error_bound, <=, b->error_bound);
+    }
+    for (guint w = 0; w < facts->n_ways && g_str_equal (recipe.devices, "host"); w++)
+      td_test_pin ("%u: %s %s, bound %.2e, cost %.3f", i, facts->ways[w].method,
+                   facts->ways[w].family, facts->ways[w].error_bound, facts->ways[w].cost);
+  }
+}
+
 /* ── The field of view ── */
 
 typedef struct {
@@ -564,6 +640,7 @@ main (int argc, char **argv)
   g_test_add_func ("/fbp-fit/notes", test_notes);
   g_test_add_func ("/fbp-fit/slabs", test_slabs);
   g_test_add_func ("/fbp-fit/max-alloc", test_max_alloc);
+  g_test_add_func ("/fbp-fit/ways", test_ways);
   g_test_add_func ("/fbp-fit/fields", test_fields);
   g_test_add_func ("/fbp-fit/workspaces", test_workspaces);
   const int status = g_test_run ();

@@ -7,6 +7,7 @@
 
 #include "compute/bench/cone-bench.h"
 #include "compute/engine/engine-private.h"
+#include "compute/stored-samples.h"
 #include "dataset/scan-private.h"
 #include "tests/common/cases.h"
 #include "tests/common/fdk.h"
@@ -256,7 +257,9 @@ check_pinned (const TdPlan *plan, const TdFdkPlan *fdk, guint64 limit)
 
   if (!fit->cached && !fit->on_disk)
     g_assert_cmpuint (td_fdk_store_bytes (fdk), <=, limit / 2);
-  g_assert_cmpuint (fit->n_downloads, >=, 2 * n + 1);
+  /* Two of each device and two on their way; three where they share the projections, and one. */
+  g_assert_cmpuint (fit->n_downloads, ==,
+                    fdk->scheme.share == TD_SHARE_PROJECTION ? 3 * n + 1 : 2 * n + 2);
   if (fdk->scheme.share == TD_SHARE_PROJECTION)
     g_assert_cmpuint (fit->download_slices, ==, fit->slab);
   if (fit->download_slices > 1)
@@ -348,13 +351,14 @@ test_limits (gconstpointer data)
     const TdFdkFit *fit = &fdk->fit;
     td_test_pin ("%" G_GUINT64_FORMAT
                  " MiB: %s, %u slabs of %u, batches of %u, %u chunks of %u (%u), %u cached, "
-                 "block %u, %u volumes, device %.1f, host %.1f",
+                 "block %u, %u volumes, %u downloads of %u, ring %.2f, device %.1f, host %.1f",
                  limit >> 20,
                  fit->cached    ? "cached"
                  : fit->on_disk ? "on disk"
-                                : "in memory",
+                                : "on the host",
                  fit->n_slabs, fit->slab, fit->batch, fit->n_chunks, fit->filter_rows,
                  fit->chunk_rows, fit->cached_chunks, fit->block_rows, fit->volumes,
+                 fit->n_downloads, fit->download_slices, fit->ring_bytes / 1048576.,
                  fit->device_bytes / 1048576., fit->host_bytes / 1048576.);
     check_sizes (fdk);
     check_bytes (plan, fdk, job->cards);
@@ -611,6 +615,215 @@ test_two_cards (void)
   }
 }
 
+/* ── What either way of sharing costs ── */
+
+typedef struct {
+  double upload, kernel, download, host, total;
+} Costs;
+
+/* Of the plan's own slabs, by rates that both cards reach (compute/engine/fdk/fdk-share.c). */
+static Costs
+costs_of (const TdPlan *plan, const Rates *rates)
+{
+  const TdFdkPlan *fdk = plan->extra;
+  const TdFdkInput *input = fdk->input;
+  const gboolean whole = fdk->scheme.share == TD_SHARE_VOLUME;
+  const double n = plan->devices->len, pack = 3e11;
+  const double row = (double) td_fdk_filtered_bytes (input, 1), all_rows = input->n_rows * row;
+  const double volume = 4.0 * input->n_slices * input->task.ny * input->task.nx;
+  const double updates = volume / 4 * input->task.n_views;
+  const double filter_rate = fdk->scheme.filter_on_device ? rates->filter : rates->host_filter;
+  Costs costs = { 0 };
+  double filter = all_rows / filter_rate, seen = 0;
+
+  for (guint i = 0; i < fdk->cut.n_slabs; i++)
+    seen += (fdk->cut.slabs[i].row_end - fdk->cut.slabs[i].row0) * row;
+  if (fdk->fit.cached) { /* the slowest card: it filters what its own slabs see */
+    filter = 0;
+    for (guint d = 0; d < plan->devices->len; d++) {
+      guint slices = 0, rows = 0, first = G_MAXUINT, end = 0;
+      for (guint i = fdk->cut.own[d]; i < fdk->cut.own[d + 1]; i++) {
+        slices += fdk->cut.slabs[i].n_slices;
+        rows += fdk->cut.slabs[i].row_end - fdk->cut.slabs[i].row0;
+        first = MIN (first, fdk->cut.slabs[i].row0);
+        end = MAX (end, fdk->cut.slabs[i].row_end);
+      }
+      const double sent = (end - first) * row, part = (double) slices / input->n_slices;
+      filter = MAX (filter, sent / rates->filter);
+      costs.kernel = MAX (costs.kernel, updates * part / rates->kernel + sent / rates->filter
+                                            + rows * row / pack);
+      costs.upload = MAX (costs.upload, sent / rates->transfer);
+      costs.download = MAX (costs.download, volume * part / rates->transfer);
+    }
+  } else { /* whoever is free takes the next part; some are idle at the end */
+    const double parts = fdk->cut.n_slabs * (whole ? 1.0 : fdk->fit.n_batches);
+    const double idle = ceil (parts / n) * n / parts;
+    costs.kernel = updates / (n * rates->kernel) * idle + seen / (n * pack)
+                   + (fdk->scheme.filter_on_device ? filter / n : 0);
+    costs.upload = seen / (n * rates->transfer);
+    costs.download = volume * (whole ? 1 : n) / (n * rates->transfer);
+    costs.host = (all_rows + seen + (whole ? 0 : (n - 1) * volume)) / rates->adds;
+  }
+  const double longest
+      = MAX (filter, MAX (MAX (costs.upload, costs.kernel), MAX (costs.download, costs.host)));
+  const double sum = costs.upload + costs.kernel + costs.download + costs.host + filter;
+  costs.total = longest + (sum - longest) / fdk->cut.n_slabs;
+  return costs;
+}
+
+static void
+assert_told (const char *text, const char *before, const double *values, guint n)
+{
+  const char *at = strstr (text, before);
+
+  g_assert_nonnull (at);
+  at += strlen (before);
+  for (guint i = 0; i < n; i++) {
+    char *end;
+    g_assert_cmpfloat_with_epsilon (g_ascii_strtod (at, &end), values[i],
+                                    6e-3 * fabs (values[i]) + 1e-300);
+    at = strpbrk (end, "0123456789") ? strpbrk (end, "0123456789") : end;
+  }
+}
+
+/* The plan tells the costs of either way, and takes the cheaper one. Sums must be worth it. */
+static void
+test_costs (void)
+{
+  static const struct {
+    Rates rates;
+    TdFilterPlace filter_on;
+  } cases[] = {
+    { { 1e11, 1e10, 5e9, 1e9, 2e10 }, TD_FILTER_ON_DEVICE },
+    { { 1e11, 1e10, 5e9, 1e9, 2e10 }, TD_FILTER_ON_CPU },
+    { { 1e12, 1e9, 5e10, 2e10, 1e11 }, TD_FILTER_ON_DEVICE },
+    { { 1e12, 5e8, 5e10, 2e10, 1e8 }, TD_FILTER_ON_CPU },
+    { { 1e12, 1e11, 1e8, 1e11, 1e12 }, TD_FILTER_ON_DEVICE },
+  };
+  static const TdShareKind shares[] = { TD_SHARE_AUTO, TD_SHARE_VOLUME, TD_SHARE_PROJECTION };
+  const Job job = { "opencl:0,opencl:1", TRUE, TD_FILTER_ON_AUTO, TD_SHARE_AUTO, 300, 280, 310 };
+
+  if (!td_test_two_alike ())
+    return;
+  g_autoptr (TdScan) scan = job_scan (&job);
+  g_autoptr (GPtrArray) played = td_engine_devices (td_fdk_engine, job.devices, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TdPlan) before = plan_for_cards (scan, job.devices);
+    TdPlan *plans[3];
+    TdRecipe recipe;
+
+    set_rates (before, &cases[i].rates, 0.5);
+    td_recipe_init (&recipe);
+    g_strlcpy (recipe.devices, job.devices, sizeof recipe.devices);
+    recipe.filter_on = cases[i].filter_on;
+    td_test_play_cards (played, TRUE);
+    for (guint k = 0; k < 3; k++) {
+      recipe.share = shares[k];
+      plans[k] = td_plan_new (td_fdk_engine, scan, &recipe, NULL, NULL, NULL);
+      g_assert_nonnull (plans[k]);
+    }
+    td_test_play_cards (played, FALSE);
+    const Costs volume = costs_of (plans[1], &cases[i].rates),
+                views = costs_of (plans[2], &cases[i].rates);
+    const gboolean by_volume
+        = ((const TdFdkPlan *) plans[0]->extra)->scheme.share == TD_SHARE_VOLUME;
+    const Costs *a = by_volume ? &volume : &views, *b = by_volume ? &views : &volume;
+    g_autofree char *notes = td_messages_join (plans[0]->facts.notes, "\n", NULL);
+    g_test_message ("%s", notes);
+    g_assert_cmpint (by_volume, ==, !(views.total < 0.95 * volume.total));
+    assert_told (notes, by_volume ? "share the volume: about " : "share the projections: about ",
+                 (const double[]) { a->total, b->total }, 2);
+    assert_told (notes, "(kernels ",
+                 (const double[]) { a->kernel, b->kernel, a->upload, b->upload, a->download,
+                                    b->download, a->host, b->host },
+                 8);
+    for (guint k = 0; k < 3; k++)
+      td_plan_unref (plans[k]);
+  }
+}
+
+/* A device that makes integers of its slices has them beside these, as many as are downloaded at
+   once. Parts that are added up are floats, and so is what no volume takes. */
+static void
+test_stores (void)
+{
+  static const struct {
+    TdShareKind share;
+    gboolean output;
+    guint bits;
+  } cases[] = {
+    { TD_SHARE_VOLUME, TRUE, 32 },     { TD_SHARE_VOLUME, TRUE, 16 },
+    { TD_SHARE_VOLUME, TRUE, 8 },      { TD_SHARE_VOLUME, FALSE, 16 },
+    { TD_SHARE_PROJECTION, TRUE, 32 }, { TD_SHARE_PROJECTION, TRUE, 16 },
+  };
+  const Job job = { "opencl:0,opencl:1", TRUE, TD_FILTER_ON_AUTO, TD_SHARE_AUTO, 300, 280, 310 };
+  guint64 of_floats = 0;
+
+  if (!td_test_two_alike ())
+    return;
+  g_autoptr (TdScan) scan = job_scan (&job);
+  g_autoptr (GPtrArray) played = td_engine_devices (td_fdk_engine, job.devices, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    td_recipe_init (&recipe);
+    g_strlcpy (recipe.devices, job.devices, sizeof recipe.devices);
+    recipe.share = cases[i].share;
+    recipe.filter_on = TD_FILTER_ON_DEVICE;
+    recipe.output_bits = cases[i].bits;
+    td_test_play_cards (played, TRUE);
+    g_autoptr (TdPlan) plan = td_plan_new (td_fdk_engine, scan, &recipe,
+                                           cases[i].output ? "/tmp/none.tif" : NULL, NULL, &error);
+    td_test_play_cards (played, FALSE);
+    g_assert_no_error (error);
+    const TdFdkPlan *fdk = plan->extra;
+    const gboolean stores = cases[i].output && cases[i].bits < 32
+                            && cases[i].share == TD_SHARE_VOLUME
+                            && td_stored_samples_supported (plan->devices->pdata[0]);
+    const guint64 voxels = (guint64) fdk->input->task.nx * fdk->input->task.ny
+                           * MIN (fdk->fit.download_slices, fdk->fit.slab);
+    if (cases[i].bits == 32)
+      of_floats = plan->facts.device_bytes;
+    g_test_message ("%u: %" G_GUINT64_FORMAT, i, plan->facts.device_bytes);
+    g_assert_cmpint (td_fdk_device_stores (plan, fdk, 1), ==, stores);
+    g_assert_cmpuint (plan->facts.device_bytes, ==,
+                      of_floats + (stores ? td_stored_samples_bytes (cases[i].bits, voxels) : 0));
+  }
+}
+
+/* Some of the views of an input are those of all from the first one on, and no more than there are.
+ */
+static void
+test_some_views (void)
+{
+  double matrices[12 * 9], weights[9], angles[9], homographies[9 * 9];
+
+  for (guint i = 0; i < 12; i++) {
+    const guint first = i % 4 * 2, n = i / 4 * 2 + 1, tilted = i % 3; /* views with a tilt */
+    const TdFdkInput all
+        = { .task = { .n_views = 9,
+                      .matrices = matrices,
+                      .view_weights = weights,
+                      .tilted = { .n = tilted == 2 ? 9 : tilted, .homographies = homographies } },
+            .views = td_view_order_from (4),
+            .angles_rad = angles,
+            .row0 = 1,
+            .n_rows = 20 };
+    const TdFdkInput some = td_fdk_some_views (&all, first, n, (TdRowRange) { 3, 5 });
+
+    g_assert_cmpuint (some.task.n_views, ==, MIN (n, 9 - first));
+    g_assert_cmpuint (td_view_order_at (&some.views, 0), ==, 4 + first);
+    g_assert_true (some.task.matrices == matrices + 12 * first);
+    g_assert_true (some.task.view_weights == weights + first);
+    g_assert_true (some.angles_rad == angles + first);
+    g_assert_true (some.task.tilted.homographies == homographies + (tilted == 2 ? 9 * first : 0));
+    g_assert_cmpuint (some.task.tilted.n, ==, tilted == 2 ? some.task.n_views : tilted);
+    g_assert_cmpuint (some.row0, ==, 3);
+    g_assert_cmpuint (some.n_rows, ==, 5);
+  }
+}
+
 /* How far off the middle the axis is, and the radius that is seen from both sides. */
 static void
 test_off_middle (void)
@@ -661,6 +874,9 @@ main (int argc, char **argv)
   g_test_add_func ("/fdk-fit/groups", test_groups);
   g_test_add_func ("/fdk-fit/part-ends-small", test_part_ends_small);
   g_test_add_func ("/fdk-fit/two-cards", test_two_cards);
+  g_test_add_func ("/fdk-fit/stores", test_stores);
+  g_test_add_func ("/fdk-fit/some-views", test_some_views);
+  g_test_add_func ("/fdk-fit/costs", test_costs);
   g_test_add_func ("/fdk-fit/off-middle", test_off_middle);
   const int status = g_test_run ();
   td_fdk_test_end ();

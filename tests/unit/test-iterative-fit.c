@@ -229,6 +229,11 @@ test_job (gconstpointer data)
   g_autofree char *notes = td_messages_join (plan->facts.notes, "\n", NULL);
 
   td_test_pin ("%s", notes);
+  const TdIterativePlan *self = plan->extra;
+  td_test_pin ("%u slabs of %u rows, chunks of %u, %u subsets, start %d%s, rows from %u, %.3f read",
+               self->n_slabs, self->slab_rows, self->chunk_rows, self->settings.subsets,
+               self->start, self->start_in_file ? " in a file" : "", self->row0,
+               plan->facts.read_bytes / 1048576.);
   check_sizes (plan, job);
   check_slabs (plan);
   check_bytes (plan, job);
@@ -343,6 +348,12 @@ test_limit (void)
       g_autofree char *notes = td_messages_join (plan->facts.notes, "\n", NULL);
       g_assert_cmpuint (plan->facts.host_bytes, <=, recipe.memory_limit_bytes);
       g_assert_null (strstr (notes, "less does not do here"));
+      const TdIterativePlan *self = plan->extra;
+      if (kept < 4) /* the least that does */
+        td_test_pin ("%u: slabs of %u rows, chunks of %u, %u slices a portion, start %d%s%s", i,
+                     self->slab_rows, self->chunk_rows, td_iterative_give_slices (self),
+                     self->start, self->start_in_file ? " in a file" : "",
+                     self->cut.in_file ? ", projections in a file" : "");
       if (kept++)
         continue;
       /* The last byte of a limit may be taken. */
