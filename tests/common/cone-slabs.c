@@ -75,7 +75,8 @@ td_test_cone_slabs (const TdTestConeSlabs *how, const TdConeTask *task, const fl
 
   td_test_guard (how->device);
   const guint parts = how->family->symmetric_views (task, how->precision);
-  const TdConeLimits limits = { how->per_turn * parts, task->n_rows, how->slab, how->precision };
+  const TdConeLimits limits
+      = { how->per_turn * parts, task->n_rows, how->slab, how->precision, how->half_scale };
   const guint64 before = td_test_allocated (how->device);
   TdConeProjector *projector
       = td_cone_projector_new (how->family, how->device, task, &limits, &error);

@@ -8,8 +8,9 @@ typedef struct {
   const TdConeFamily *family;
   TdDevice *device;
   TdPrecision precision;
-  guint slab;     /* slices */
-  guint per_turn; /* views of a batch, times those that the family wants together */
+  guint slab;        /* slices */
+  guint per_turn;    /* views of a batch, times those that the family wants together */
+  double half_scale; /* TdConeLimits; 0: 1 */
 } TdTestConeSlabs;
 
 /* Back-projects @projections ([view][row][column]) into @volume ([slice][y][x]). Each call of the

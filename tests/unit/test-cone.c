@@ -511,10 +511,10 @@ test_roll_limit (void)
   }
 }
 
-/* On a rolled detector weights depend on the row. The kernel's weights are those of the host,
-   whichever side is the longer one and whatever the arc. */
+/* On a rolled detector weights depend on the row, and on a gantry on the view. The kernel's weights
+   are those of the host, whichever side is the longer one and whatever the arc. */
 static void
-check_weights_by_row (const char *id, double offset_u, double range_deg, double swing_rad)
+check_weights (const char *id, double offset_u, double range_deg, double swing_rad, gboolean gantry)
 {
   const guint n_views = 20, n_columns = 48, n_rows = 30;
   const TdFilter none = { .kind = TD_FILTER_NONE, .cutoff = 1 };
@@ -529,9 +529,19 @@ check_weights_by_row (const char *id, double offset_u, double range_deg, double 
   geometry.detector_offset_u_px = offset_u;
   geometry.detector_tilt_rad[0] = swing_rad;
   geometry.detector_tilt_rad[1] = -swing_rad / 2;
-  geometry.detector_tilt_rad[2] = 0.3;
+  geometry.detector_tilt_rad[2] = gantry ? 0 : 0.3;
+  g_autofree double *matrices = g_new (double, 12 * n_views);
+  for (guint view = 0; view < n_views; view++) {
+    TdGeometry one = geometry;
+    one.detector_offset_u_px += sin (view);
+    td_cone_matrix (&one, angle[view], n_columns, n_rows, matrices + 12 * view);
+  }
+  if (gantry) {
+    geometry.view_matrices = matrices;
+    geometry.n_view_matrices = n_views;
+  }
   g_assert_true (td_cone_task_init (&task, &geometry, angle, n_views, n_columns, n_rows, &error));
-  g_assert_true (task.redundancy.by_row);
+  g_assert_true (task.redundancy.by_row == !gantry);
   for (guint row = 0; row < n_rows; row++)
     for (guint view = 0; view < n_views; view++) {
       const double *m = task.matrices + 12 * view;
@@ -573,12 +583,14 @@ test_weights_by_row (void)
     const TdDeviceEntry *entry = list->pdata[d];
     if (!entry->available)
       continue;
-    check_weights_by_row (entry->id, 8, 360, 0);
-    check_weights_by_row (entry->id, -8, 360, 0);
-    check_weights_by_row (entry->id, 0, 230, 0);
-    check_weights_by_row (entry->id, 3, 250, 0);
-    check_weights_by_row (entry->id, 5, 360, 0.2);
-    check_weights_by_row (entry->id, 0, 240, -0.2);
+    check_weights (entry->id, 8, 360, 0, FALSE);
+    check_weights (entry->id, -8, 360, 0, FALSE);
+    check_weights (entry->id, 0, 230, 0, FALSE);
+    check_weights (entry->id, 3, 250, 0, FALSE);
+    check_weights (entry->id, 5, 360, 0.2, FALSE);
+    check_weights (entry->id, 0, 240, -0.2, FALSE);
+    check_weights (entry->id, 9, 360, 0, TRUE);
+    check_weights (entry->id, 1, 230, 0, TRUE);
   }
 }
 
@@ -771,6 +783,53 @@ test_naive (void)
   td_cone_task_clear (&task);
 }
 
+/* It leaves out what is not between four pixels, and nothing else. */
+static void
+test_naive_edges (void)
+{
+  enum { N_VIEWS = 7, N_COLUMNS = 13, N_ROWS = 9, SIDE = 30, SLICES = 14 };
+  const TdConeFuncs *const funcs[] = { td_cone_funcs (), &td_cone_funcs_plain };
+  TdGeometry geometry = plain_geometry ();
+  g_autoptr (GError) error = NULL;
+  g_autofree double *angle = angles (N_VIEWS, 2 * G_PI);
+  float projections[N_VIEWS * N_ROWS * N_COLUMNS], matrices[13 * N_VIEWS], row[SIDE];
+  TdConeTask task;
+
+  td_cone_task_init (&task, &geometry, angle, N_VIEWS, N_COLUMNS, N_ROWS, &error);
+  g_assert_no_error (error);
+  td_cone_task_set_volume (&task, SIDE, SIDE, SLICES, task.pitch_mm);
+  td_test_random (projections, N_VIEWS * N_ROWS * N_COLUMNS, 3);
+  for (guint v = 0; v < N_VIEWS; v++) {
+    for (guint i = 0; i < 12; i++)
+      matrices[13 * v + i] = (float) task.matrices[12 * v + i];
+    matrices[13 * v + 12] = 1;
+  }
+  for (guint at = 0; at < SLICES * SIDE * G_N_ELEMENTS (funcs); at++) {
+    const guint k = at % SLICES, j = at / SLICES % SIDE;
+
+    funcs[at / SLICES / SIDE]->naive (&task, matrices, projections, k, j, row);
+    for (guint i = 0; i < SIDE; i++) {
+      const double point[3]
+          = { task.first_mm[0] + i * task.voxel_mm, task.first_mm[1] - j * task.voxel_mm,
+              task.first_mm[2] - k * task.voxel_mm };
+      double sum = 0, u, v, w;
+      for (guint view = 0; view < N_VIEWS; view++) {
+        td_cone_project (task.matrices + 12 * view, point, &u, &v, &w);
+        if (u < 0 || v < 0 || u >= N_COLUMNS - 1 || v >= N_ROWS - 1)
+          continue;
+        const guint column = (guint) u, line = (guint) v;
+        for (guint corner = 0; corner < 4; corner++)
+          sum += (corner & 1 ? u - column : 1 - (u - column))
+                 * (corner & 2 ? v - line : 1 - (v - line)) / (w * w)
+                 * projections[(view * N_ROWS + line + corner / 2) * N_COLUMNS + column
+                               + corner % 2];
+      }
+      g_assert_cmpfloat_with_epsilon (row[i], sum, 1e-4);
+    }
+  }
+  td_cone_task_clear (&task);
+}
+
 /* Every view counts as one for lines, and views that are filtered already by the square of their
    distance at the origin. Views of FDK count by their part of the turn. */
 static void
@@ -853,7 +912,7 @@ typedef struct {
 static const Case cases[] = {
   { "cube", 48, 40, 36, 48, 48, 40, 0, 0, 0, 0 },
   { "offsets", 50, 37, 24, 47, 47, 33, 2.3, -3.7, 0.21, 0 },
-  { "flat", 33, 21, 17, 40, 24, 5, 0.5, 0, 0, 0 },
+  { "flat", 33, 21, 17, 33, 25, 5, 0.5, 0, 0, 0 },
   { "tall", 17, 150, 8, 16, 16, 200, 0, 1.5, 0, 0 },
   { "wide", 61, 16, 12, 96, 96, 16, 0, 0, -0.3, 0 },
   { "one row", 64, 1, 31, 64, 64, 1, 0, 0, 0, 0 },
@@ -949,6 +1008,42 @@ test_families (gconstpointer data)
 
   make_task (data, &task);
   check_task (&task);
+  td_cone_task_clear (&task);
+}
+
+/* Half storage holds small values times a power of two, which the volume has not. */
+static void
+test_half_scale (void)
+{
+  static const Case small = { "small", 48, 40, 8, 16, 16, 40, 0, 0, 0, 0 };
+  g_autoptr (GPtrArray) list = td_device_list ();
+  TdConeTask task;
+  guint n = 0;
+
+  make_task (&small, &task);
+  const gsize samples = (gsize) task.nz * task.ny * task.nx;
+  const gsize pixels = (gsize) task.n_views * task.n_rows * task.n_columns;
+  g_autofree float *projections = noise (pixels), *got = g_new (float, samples);
+  g_autofree double *truth = g_new (double, samples);
+  for (gsize i = 0; i < pixels; i++)
+    projections[i] *= 1e-6f;
+  td_cone_reference (&task, projections, truth);
+  for (guint d = 0; d < list->len; d++) {
+    const TdDeviceEntry *entry = list->pdata[d];
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdDevice) device = entry->available ? td_device_open (entry->id, &error) : NULL;
+    for (const TdConeFamily *const *f = td_cone_families (); device && *f; f++) {
+      const TdTestConeSlabs how = { *f, device, TD_PRECISION_HALF, 20, 2, 0x1p22 };
+      if ((*f)->unsupported (&task, TD_PRECISION_HALF, td_device_info (device)))
+        continue;
+      td_test_cone_slabs (&how, &task, projections, got);
+      g_test_message ("%s, %s", entry->id, (*f)->name);
+      check_close (truth, got, samples, 6e-3);
+      n++;
+    }
+  }
+  if (n == 0)
+    g_test_skip ("no device stores halves");
   td_cone_task_clear (&task);
 }
 
@@ -1121,6 +1216,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cone/self-test", test_self_test);
   g_test_add_func ("/cone/self-test-error", test_self_test_error);
   g_test_add_func ("/cone/naive", test_naive);
+  g_test_add_func ("/cone/naive-edges", test_naive_edges);
   g_test_add_func ("/cone/offset-limit", test_offset_limit);
   g_test_add_func ("/cone/range-limit", test_range_limit);
   g_test_add_func ("/cone/widened", test_widened);
@@ -1141,6 +1237,7 @@ main (int argc, char **argv)
     g_autofree char *path = g_strdup_printf ("/cone/families/%s", cases[i].name);
     g_test_add_data_func (path, &cases[i], test_families);
   }
+  g_test_add_func ("/cone/families/half-scale", test_half_scale);
   g_test_add_func ("/cone/families/strips", test_strips);
   g_test_add_func ("/cone/families/corner", test_corner);
   g_test_add_data_func ("/cone/families/behind/few", GUINT_TO_POINTER (9), test_behind);

@@ -6,6 +6,7 @@
 #include "compute/bench/cone-bench.h"
 #include "compute/engine/engine-private.h"
 #include "dataset/random.h"
+#include "test-folder.h"
 #include "tests/common/devices.h"
 #include "tests/common/faulty.h"
 #include "tests/common/fdk.h"
@@ -349,6 +350,10 @@ test_part_bits (gconstpointer device)
         g_assert_no_error (error);
         g_assert_cmpuint (taken.bands, ==, turns.end ? bands * td_plan_facts (plan)->n_slabs : 0);
         g_assert_cmpuint (taken.next, ==, part.n_slices);
+        TdJobProgress progress;
+        td_job_progress (job, &progress); /* whoever has them: they are done */
+        g_assert_cmpuint (progress.slices_done, ==, part.n_slices);
+        g_assert_cmpfloat (progress.fraction, ==, 1);
       }
     g_assert_cmpmem (parts, n * sizeof *parts, whole, n * sizeof *whole);
   }
@@ -955,6 +960,7 @@ test_cancel (void)
 /* ── Gathered views ── */
 
 #define GATHERED 3u /* views of a chunk: 36 views are four quarters of three chunks */
+#define PATIENCE_MS 100000
 
 /* One job filters all views for itself, and the later ones come once its kernel has begun. */
 typedef struct {
@@ -989,7 +995,7 @@ gathering_take (guint first, guint count, float *views, GCancellable *cancellabl
   Gathering *gathering = user;
   TdJobProgress progress = { 0 };
 
-  for (guint i = 0; i < 20000 && first / GATHERED >= gathering->waited_for; i++) {
+  for (guint i = 0; i < PATIENCE_MS && first / GATHERED >= gathering->waited_for; i++) {
     td_job_progress (gathering->job, &progress);
     if (progress.fraction > 0)
       break;
@@ -1060,6 +1066,68 @@ test_gathered (void)
                    TD_FDK_N * TD_FDK_N * TD_FDK_N * sizeof (float));
 }
 
+static int
+stage_compare (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(const char *const *) a, *(const char *const *) b);
+}
+
+/* The stages that jobs tell of, by who filters, what devices share and what is written. */
+static void
+test_stages (void)
+{
+  static const struct {
+    const char *devices;
+    TdShareKind share;
+    TdFilterPlace filter_on;
+    guint bits; /* of a volume; 0: none */
+    const char *stages;
+  } cases[] = {
+    { "opencl:0", TD_SHARE_VOLUME, TD_FILTER_ON_CPU, 0,
+      "back-project download filter prepare read upload" },
+    { "opencl:0", TD_SHARE_VOLUME, TD_FILTER_ON_DEVICE, 16,
+      "back-project convert download filter read upload write" },
+    { "opencl:0,opencl:1", TD_SHARE_VOLUME, TD_FILTER_ON_DEVICE, 0,
+      "back-project download filter read upload" },
+    { "opencl:0,opencl:1", TD_SHARE_PROJECTION, TD_FILTER_ON_CPU, 0,
+      "back-project download filter prepare read sum upload" },
+    { "opencl:0,opencl:1", TD_SHARE_PROJECTION, TD_FILTER_ON_DEVICE, 8,
+      "back-project download filter prepare read sum upload write" },
+  };
+
+  if (!td_test_two_alike ())
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *output = test_folder_file (folder, "out.h5");
+    g_autoptr (GPtrArray) names = g_ptr_array_new ();
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    td_recipe_init (&recipe);
+    g_strlcpy (recipe.devices, cases[i].devices, sizeof recipe.devices);
+    recipe.share = cases[i].share;
+    recipe.filter_on = cases[i].filter_on;
+    recipe.output_format = TD_VOLUME_HDF5;
+    recipe.output_bits = MAX (cases[i].bits, 8);
+    recipe.output_range_auto = FALSE;
+    recipe.output_high = 1;
+    g_autoptr (TdPlan) plan = td_plan_new (td_fdk_engine, td_fdk_scan, &recipe,
+                                           cases[i].bits ? output : NULL, NULL, &error);
+    g_assert_no_error (error);
+    g_autoptr (TdJob) job = td_job_new (plan);
+    td_job_run (job, NULL, &error);
+    g_assert_no_error (error);
+    const TdJobResult *result = td_job_result (job);
+    for (guint k = 0; k < result->n_stages; k++)
+      g_ptr_array_add (names, (gpointer) result->stages[k].name);
+    g_ptr_array_sort (names, stage_compare);
+    g_ptr_array_add (names, NULL);
+    g_autofree char *joined = g_strjoinv (" ", (char **) names->pdata);
+    g_assert_cmpstr (joined, ==, cases[i].stages);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -1091,6 +1159,7 @@ main (int argc, char **argv)
   g_test_add_func ("/fdk/lost-row", test_lost_row);
   g_test_add_data_func ("/fdk/cut/small-ends", "texture", test_cut);
   g_test_add_data_func ("/fdk/cut/whole-columns", "arithmetic", test_cut);
+  g_test_add_func ("/fdk/stages", test_stages);
   g_test_add_func ("/fdk/half-units", test_half_units);
   g_test_add_func ("/fdk/cancel", test_cancel);
   const int status = g_test_run ();
