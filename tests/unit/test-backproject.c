@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "compute/parallel/backproject.h"
+#include "compute/parallel/host-backproject-pass.h"
+#include "compute/portion.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -16,14 +18,15 @@ typedef struct {
   gboolean axis, weights;
 } Shape;
 
-/* Odd sizes, centres outside, regions, steps, few and many views. No pixel lies on the axis under a
-   half-integer centre: for nearest neighbour that would be a tie at every view. */
+/* Odd sizes, some a pixel more than tiles, centres outside, regions, steps, few and many views. No
+   pixel lies on the axis under a half-integer centre: for nearest neighbour that would be a tie at
+   every view. */
 static const Shape shapes[] = {
   { 1, 1, 1, 1, 1, 1, 0, 0, 0, FALSE, FALSE },
   { 1, 7, 5, 3, 2, 1, -2, 1, 0, FALSE, TRUE },
   { 64, 1, 64, 64, 1, 1, -31.5, 31.5, 31.5, FALSE, FALSE },
   { 101, 97, 101, 101, 1, 1, -50, 50, 49.875, FALSE, TRUE },
-  { 97, 80, 131, 61, 3, 1, -70.25, 30.75, 51.375, TRUE, TRUE },
+  { 97, 80, 129, 65, 3, 1, -70.25, 30.75, 51.375, TRUE, TRUE },
   { 128, 50, 33, 80, 17, 1, -10, 70, 63.5, TRUE, FALSE },
   { 90, 65, 70, 20, 33, 1, -35, 10, 130.5, FALSE, FALSE },
   { 90, 64, 70, 70, 9, 1, -35, 35, -31.5, FALSE, TRUE },
@@ -246,8 +249,9 @@ test_follows (gconstpointer id)
                                    .interpolation = TD_INTERPOLATION_LINEAR };
   g_autoptr (GError) error = NULL;
   g_autoptr (TdDevice) device = td_device_open (id, &error);
+  const char *family = td_device_info (device)->cpu_shaped ? "host" : "standard";
   g_autoptr (TdBackprojector) projector
-      = td_backprojector_new (td_backproject_family ("host", NULL), device, &task, NULL, 1, &error);
+      = td_backprojector_new (td_backproject_family (family, NULL), device, &task, NULL, 1, &error);
 
   g_assert_no_error (error);
   for (guint i = 0; i < 4; i++) {
@@ -258,6 +262,134 @@ test_follows (gconstpointer id)
     other.n_views -= i == 3;
     g_assert_cmpint (td_backprojector_update (projector, &other, &error), ==, i == 0);
     g_assert_no_error (error);
+  }
+}
+
+/* More views than there is room for come in blocks, of which all but the first add. */
+static void
+test_blocks (gconstpointer data)
+{
+  /* A slice, and as many as each way computes at once; the last block has few views. */
+  static const Shape blocks[] = {
+    { 101, 70, 40, 33, 1, 1, -19.6, 16.3, 49.75, TRUE, TRUE },
+    { 50, 130, 70, 66, 1, 1, -35, 32, 24.4, FALSE, TRUE },
+    { 50, 195, 20, 17, 21, 1, -10, 8, 24.4, FALSE, FALSE },
+    { 30, 66, 17, 9, 37, 2, -16.3, 8.7, 14.4, FALSE, TRUE },
+  };
+  TdDevice *device = td_test_open (data);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (8);
+
+  td_portion_shift = 12; /* 64 KiB */
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (blocks); i++) {
+    const Case test = { device, td_backproject_family ("host", NULL),
+                        i % 2 ? TD_INTERPOLATION_LINEAR : TD_INTERPOLATION_NEAREST, NULL };
+    check_shape (&test, &blocks[i / 2], rand);
+  }
+  td_portion_shift = 0;
+  td_test_close (device);
+}
+
+/* The bench's baseline is as right as what it is compared with, of each instruction set. */
+static void
+test_baseline (void)
+{
+  const TdHostKernels *const kernels[] = { td_host_kernels (), &td_host_kernels_plain };
+  enum { COLUMNS = 31, VIEWS = 23, NX = 41, NY = 19 };
+  g_autoptr (GRand) rand = g_rand_new_with_seed (4);
+  g_autofree double *angles = random_doubles (rand, VIEWS, -4, 7);
+  g_autofree double *weights = random_doubles (rand, VIEWS, 0.1, 2);
+  double start[VIEWS], du_x[VIEWS], du_y[VIEWS];
+  float places[4][VIEWS], sinogram[VIEWS * COLUMNS], slice[NX * NY];
+  TdBackprojectTask task = { .n_columns = COLUMNS,
+                             .n_views = VIEWS,
+                             .nx = NX,
+                             .ny = NY,
+                             .x0 = -20.3,
+                             .y0 = 9.1,
+                             .step = 1,
+                             .centre_px = 15.3,
+                             .angles_rad = angles,
+                             .weights = weights,
+                             .scale = 1 };
+
+  for (guint i = 0; i < VIEWS * COLUMNS; i++)
+    sinogram[i] = (float) g_rand_double_range (rand, -1, 1);
+  td_backproject_views (&task, start, du_x, du_y);
+  for (guint v = 0; v < VIEWS; v++) {
+    places[0][v] = (float) start[v];
+    places[1][v] = (float) du_x[v];
+    places[2][v] = (float) du_y[v];
+    places[3][v] = (float) weights[v];
+  }
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (kernels); i++) {
+    const TdHostBaseline baseline = { sinogram, places[0], places[1], places[2], places[3],
+                                      COLUMNS,  VIEWS,     NX,        i % 2,     slice };
+    task.interpolation = i % 2 ? TD_INTERPOLATION_NEAREST : TD_INTERPOLATION_LINEAR;
+    for (guint y = 0; y < NY; y++)
+      kernels[i / 2]->baseline (&baseline, y);
+    g_assert_cmpfloat (compare (&task, sinogram, slice, 1), <, 1e-5);
+  }
+}
+
+/* What lies in a disc is right; tiles that lie beyond it are left as they were. */
+static void
+test_disc (void)
+{
+  enum { N = 50, VIEWS = 9, TILE = 64, NX = 200, NY = 141 };
+  static const struct {
+    double x0, y0, step, disc;
+  } places[] = {
+    { -99.5, 70, 1, 40 }, { -99.5, 70, 1, 1000 }, { -20, 100, 1, 30 }, { -150, 20, 1, 25 },
+    { 10, 90, 1, 22 },    { -60, -3, 0.5, 31 },   { -99.5, 70, 1, 0 }, { -140, 135, 1, 9 },
+  };
+  g_autoptr (GRand) rand = g_rand_new_with_seed (3);
+  g_autofree double *angles = random_doubles (rand, VIEWS, 0, 3);
+  g_autofree float *sinogram = g_new (float, N *VIEWS);
+  g_autofree double *truth = g_new (double, NX *NY);
+  g_autoptr (TdDevice) device = td_device_open ("host", NULL);
+  g_autoptr (TdQueue) queue = td_queue_new (device, NULL);
+  g_autoptr (TdBuffer) in = td_buffer_new (device, N * VIEWS * sizeof (float), NULL);
+  g_autoptr (TdBuffer) out = td_buffer_new (device, NX * NY * sizeof (float), NULL);
+  float *slice = td_buffer_map (out);
+
+  for (guint i = 0; i < N * VIEWS; i++)
+    sinogram[i] = (float) g_rand_double (rand);
+  g_assert_true (td_upload (queue, in, 0, sinogram, N * VIEWS * sizeof (float), NULL));
+  for (guint p = 0; p < G_N_ELEMENTS (places); p++) {
+    g_autoptr (GError) error = NULL;
+    const double step = places[p].step, disc = places[p].disc;
+    const TdBackprojectTask task = { .n_columns = N,
+                                     .n_views = VIEWS,
+                                     .nx = NX,
+                                     .ny = NY,
+                                     .x0 = places[p].x0,
+                                     .y0 = places[p].y0,
+                                     .step = step,
+                                     .centre_px = 24.6,
+                                     .angles_rad = angles,
+                                     .scale = 1,
+                                     .interpolation = TD_INTERPOLATION_LINEAR,
+                                     .disc = disc };
+    g_autoptr (TdBackprojector) projector = td_backprojector_new (
+        td_backproject_family ("host", NULL), device, &task, NULL, 1, &error);
+
+    g_assert_no_error (error);
+    for (guint i = 0; i < NX * NY; i++)
+      slice[i] = NAN;
+    g_assert_true (td_backprojector_run (projector, queue, (TdPlace) { in, 0 },
+                                         (TdPlace) { out, 0 }, 1, &error));
+    td_backproject_reference (&task, sinogram, truth);
+    for (guint i = 0; i < NX * NY; i++) {
+      const guint x = i % NX, y = i / NX;
+      /* The tile's point that is closest to the axis. */
+      const double left = task.x0 + x / TILE * TILE * step, right = left + (TILE - 1) * step;
+      const double top = task.y0 - y / TILE * TILE * step, bottom = top - (TILE - 1) * step;
+      const double closest = hypot (CLAMP (0, left, right), CLAMP (0, bottom, top));
+      if (disc > 0 && closest > disc)
+        g_assert_true (isnan (slice[i]));
+      else
+        g_assert_cmpfloat_with_epsilon (slice[i], truth[i], 1e-4);
+    }
   }
 }
 
@@ -399,6 +531,9 @@ main (int argc, char **argv)
   g_test_add_func ("/backproject/host-is-exact", test_host_is_exact);
   g_test_add_func ("/backproject/update-and-cancel", test_update);
   g_test_add_func ("/backproject/refusals", test_refusals);
+  g_test_add_func ("/backproject/baseline", test_baseline);
+  g_test_add_func ("/backproject/disc", test_disc);
   td_test_each_device ("backproject", &(TdDeviceTest) { "follows", test_follows }, 1);
+  td_test_each_device ("backproject", &(TdDeviceTest) { "blocks", test_blocks }, 1);
   return g_test_run ();
 }

@@ -2,6 +2,7 @@
 /* Every GPU back-projection family, variant by variant, within its stated bound of the
    double-precision reference, on every OpenCL and CUDA device there is. */
 #include "tests/common/devices.h"
+#include "compute/parallel/packed-sinograms.h"
 #include "compute/parallel/trial.h"
 
 #include <math.h>
@@ -15,9 +16,10 @@ typedef struct {
   gboolean axis, weights;
 } Case;
 
-/* The quick ones first. Centres lie off the halves, so that nearest has no ties but by chance. */
+/* The quick ones first; sides are a pixel more than tiles. Centres lie off the halves, so that
+ * nearest has no ties but by chance. */
 static const Case cases[] = {
-  { "odd", 67, 37, 53, 71, 3, 30.37, 1, NAN, NAN, TRUE, TRUE },
+  { "odd", 67, 37, 65, 33, 3, 30.37, 1, NAN, NAN, TRUE, TRUE },
   { "half-pixels", 90, 40, 70, 66, 4, 44.71, 0.5, NAN, NAN, FALSE, FALSE },
   { "one-column", 1, 5, 9, 7, 1, 0.13, 1, NAN, NAN, FALSE, FALSE },
   { "centre-outside", 40, 33, 80, 65, 2, -23.41, 1, NAN, NAN, FALSE, TRUE },
@@ -302,6 +304,51 @@ test_no_shape (gconstpointer id)
   td_test_close (device);
 }
 
+/* What half storage is scaled by is the largest value of all slices times the largest weight,
+   wherever they are. */
+static void
+test_greatest (gconstpointer id)
+{
+  enum { COLUMNS = 67, VIEWS = 37, SLICES = 3, N = COLUMNS * VIEWS * SLICES };
+  static const guint places[] = { 0, N / 2, N - 1, COLUMNS - 1, N - COLUMNS };
+  const TdPackSpec spec
+      = { .slices = 4, .planes = 1, .samples = 1, .batch = 1, .half = TRUE, .scaled = TRUE };
+  g_autoptr (GError) error = NULL;
+  TdDevice *device = td_test_open (id);
+  Problem *p = problem_new (&cases[0], TD_INTERPOLATION_LINEAR, TD_PRECISION_HALF);
+
+  if (!td_device_info (device)->half_storage) {
+    g_test_skip ("it stores no halves");
+  } else {
+    TdPackedSinograms *packed = td_packed_sinograms_new (device, &p->task, &spec, &error);
+    g_autoptr (TdQueue) queue = td_queue_new (device, &error);
+    g_autoptr (TdBuffer) from = td_buffer_new (device, (N + 3) * sizeof (float), &error);
+    double weight = 0;
+
+    g_assert_no_error (error);
+    for (guint v = 0; v < VIEWS; v++)
+      weight = MAX (weight, p->weights[v]);
+    for (guint i = 0; i < G_N_ELEMENTS (places); i++) {
+      g_autofree float *values = g_new (float, N + 3);
+      float greatest = 0;
+
+      for (guint k = 0; k < N + 3; k++)
+        values[k] = k == 3 + places[i] ? -7 : k < 3 ? 99 : 0.5f;
+      td_upload (queue, from, 0, values, (N + 3) * sizeof (float), &error);
+      td_packed_sinograms_measure (packed, queue, (TdPlace) { from, 3 * sizeof (float) }, SLICES,
+                                   &error);
+      td_download (queue, &greatest, td_packed_sinograms_buffers (packed)->greatest, 0,
+                   sizeof greatest, &error);
+      td_queue_finish (queue, &error);
+      g_assert_no_error (error);
+      g_assert_cmpfloat_with_epsilon (greatest, 7 * weight, 1e-5);
+    }
+    td_packed_sinograms_free (packed);
+  }
+  problem_free (p);
+  td_test_close (device);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -314,6 +361,8 @@ main (int argc, char **argv)
       continue;
     g_autofree char *none = g_strdup_printf ("/families/%s/no-shape", entry->id);
     g_test_add_data_func_full (none, g_strdup (entry->id), test_no_shape, g_free);
+    g_autofree char *greatest = g_strdup_printf ("/families/%s/greatest", entry->id);
+    g_test_add_data_func_full (greatest, g_strdup (entry->id), test_greatest, g_free);
     for (guint f = 0; td_backproject_families ()[f]; f++) {
       const TdBackprojectFamily *family = td_backproject_families ()[f];
       if (strcmp (family->name, "host") == 0)

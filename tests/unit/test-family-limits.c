@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What kernels can do on a card that has everything, on either side of each limit. Nothing is run:
    the card is a description. */
+#include <math.h>
 #include <string.h>
 
 #include "compute/cone/cone-family.h"
+#include "compute/device/host.h"
 #include "compute/parallel/alu-shape.h"
 #include "compute/parallel/families.h"
 #include "compute/parallel/fourier-shape.h"
+#include "compute/parallel/host-backproject-pass.h"
 #include "compute/parallel/place-error.h"
+#include "tests/common/devices.h"
 #include "tests/common/pins.h"
 
 typedef struct {
@@ -18,7 +22,8 @@ typedef struct {
 static Problem
 problem (void)
 {
-  return (Problem) {
+  const guint64 memory = (guint64) 64 << 30;
+  Problem whole = {
     .task = { .n_columns = 1000,
               .n_views = 500,
               .nx = 64,
@@ -26,23 +31,10 @@ problem (void)
               .step = 1,
               .interpolation = TD_INTERPOLATION_LINEAR,
               .precision = TD_PRECISION_SINGLE },
-    .card = { .id = (char *) "card:0",
-              .name = (char *) "card",
-              .kind = TD_DEVICE_GPU,
-              .memory_bytes = (guint64) 64 << 30,
-              .max_alloc_bytes = (guint64) 64 << 30,
-              .compute_units = 100,
-              .local_memory_bytes = 48 << 10,
-              .max_group_size = 1024,
-              .texture_max = { 131072, 65536 },
-              .texture_max_layers = 2048,
-              .texels = ~0u,
-              .texture_linear = TRUE,
-              .half_storage = TRUE,
-              .half_arithmetic = TRUE,
-              .double_arithmetic = TRUE,
-              .shuffle = TRUE },
+    .card = td_test_card ("card:0", "card", memory),
   };
+  whole.card.max_alloc_bytes = memory;
+  return whole;
 }
 
 /* ── Parallel beams ── */
@@ -573,6 +565,396 @@ test_shape_shrinks (void)
                    "8703: 0 x 0, 0\n");
 }
 
+/* ── What plans are told ── */
+
+/* Cards that lack something, each of what another one has. */
+static const struct {
+  const char *name;
+  guint texels; /* bits; ~0: all */
+  gboolean no_filter, slow, no_half, no_sums, cpu_shaped, host;
+  guint texture_max[2]; /* 0: as large as may be */
+} cards[] = {
+  { .name = "everything", .texels = ~0u },
+  { .name = "one float", .texels = 1u << TD_TEXEL_R32F | 1u << TD_TEXEL_R16F },
+  { .name = "two floats", .texels = 1u << TD_TEXEL_RG32F | 1u << TD_TEXEL_RG16F },
+  { .name = "four floats", .texels = 1u << TD_TEXEL_RGBA32F | 1u << TD_TEXEL_RGBA16F },
+  { .name = "no halves", .texels = 7, .no_half = TRUE, .no_sums = TRUE },
+  { .name = "halves to store", .texels = ~0u, .no_sums = TRUE },
+  { .name = "no textures" },
+  { .name = "unfiltered", .texels = ~0u, .no_filter = TRUE },
+  { .name = "narrow", .texels = ~0u, .texture_max = { 999, 4000 } },
+  { .name = "low", .texels = ~0u, .texture_max = { 4000, 627 } },
+  { .name = "slow", .texels = ~0u, .slow = TRUE, .cpu_shaped = TRUE },
+  { .name = "host", .host = TRUE, .cpu_shaped = TRUE },
+};
+
+static TdDeviceInfo
+card_of (guint i)
+{
+  TdDeviceInfo card = problem ().card;
+
+  card.texels = cards[i].texels;
+  card.texture_linear = !cards[i].no_filter;
+  card.texture_slow = cards[i].slow;
+  card.half_storage = !cards[i].no_half;
+  card.half_arithmetic = !cards[i].no_sums;
+  card.cpu_shaped = cards[i].cpu_shaped;
+  card.host_pointers = cards[i].host;
+  for (guint k = 0; k < 2 && cards[i].texture_max[0]; k++)
+    card.texture_max[k] = cards[i].texture_max[k];
+  return card;
+}
+
+/* Regions of odd sizes, on and off the detector, and an axis that wanders. */
+static const struct {
+  guint n_columns, n_views, nx, ny;
+  double x0, y0, step, centre_px, wander_px;
+} scenes[] = {
+  { 1000, 500, 640, 1280, -319.5, 639.5, 1, 499.5, 0 },
+  { 37, 5, 130, 71, -64.5, 35, 1, 17.3, 0 },
+  { 2049, 721, 301, 77, 400.25, -333, 1, 1011.5, 2.5 },
+  { 512, 129, 65, 64, -240, 31.5, 0.5, 310, 0 },
+  { 300, 63, 33, 190, -48, 270, 3, 12, -1.5 },
+};
+enum { MOST_VIEWS = 721 };
+
+typedef struct {
+  TdBackprojectTask task;
+  double angles[MOST_VIEWS], axis[MOST_VIEWS];
+} Scene;
+
+static void
+scene_init (Scene *scene, guint i)
+{
+  scene->task = (TdBackprojectTask) {
+    .n_columns = scenes[i].n_columns,
+    .n_views = scenes[i].n_views,
+    .nx = scenes[i].nx,
+    .ny = scenes[i].ny,
+    .x0 = scenes[i].x0,
+    .y0 = scenes[i].y0,
+    .step = scenes[i].step,
+    .centre_px = scenes[i].centre_px,
+    .angles_rad = scene->angles,
+    .axis_px = scenes[i].wander_px != 0 ? scene->axis : NULL,
+    .scale = 0.5,
+  };
+  for (guint view = 0; view < scene->task.n_views; view++) {
+    scene->angles[view] = 0.03 + G_PI * view / scene->task.n_views;
+    scene->axis[view] = scenes[i].wander_px * view / scene->task.n_views;
+  }
+}
+
+static const char *
+precision_name (TdPrecision precision)
+{
+  return precision == TD_PRECISION_SINGLE ? "single"
+         : precision == TD_PRECISION_HALF ? "half"
+                                          : "runs";
+}
+
+/* @family may be NULL after the last: the Fourier method follows the others. */
+static const TdBackprojectFamily *
+family_at (guint i)
+{
+  const TdBackprojectFamily *const *families = td_backproject_families ();
+  guint n = 0;
+
+  while (families[n])
+    n++;
+  return i < n ? families[i] : i == n ? &td_family_fourier : NULL;
+}
+
+/* What each family refuses, or the bytes that it takes for one, two, three and more slices, on each
+   card. Scenes and interpolation take turns. */
+static void
+test_workspaces (void)
+{
+  const TdBackprojectFamily *family;
+  g_autofree Scene *scene = g_new0 (Scene, 1);
+
+  for (guint f = 0; (family = family_at (f)); f++)
+    for (guint c = 0, turn = f; c < G_N_ELEMENTS (cards); c++)
+      for (TdPrecision precision = 0; precision <= TD_PRECISION_HALF_RUN; precision++)
+        for (guint linear = 0; linear < 2; linear++, turn++) {
+          static const guint slices[] = { 1, 2, 3, 4, 9, 40 };
+          const TdDeviceInfo card = card_of (c);
+          g_autoptr (GString) text = g_string_new (NULL);
+
+          scene_init (scene, turn % G_N_ELEMENTS (scenes));
+          scene->task.precision = precision;
+          scene->task.interpolation = linear ? TD_INTERPOLATION_LINEAR : TD_INTERPOLATION_NEAREST;
+          const char *reason
+              = family->unsupported ? family->unsupported (family, &scene->task, &card) : NULL;
+          for (guint i = 0; !reason && i < G_N_ELEMENTS (slices); i++)
+            g_string_append_printf (
+                text, " %" G_GUINT64_FORMAT,
+                family->workspace_bytes (family, &scene->task, &card, slices[i]));
+          td_test_pin ("%s, %s, %s, %s %u:%s%s", family->name, cards[c].name,
+                       precision_name (precision), linear ? "linear" : "nearest",
+                       turn % (guint) G_N_ELEMENTS (scenes), text->str, reason ? reason : "");
+        }
+}
+
+/* Bounds of the same scenes, in millionths, where textures are there, and where they are not. */
+static void
+test_scene_bounds (void)
+{
+  static const guint some[] = { 0, 6, 10 };
+  const TdBackprojectFamily *family;
+  g_autofree Scene *scene = g_new0 (Scene, 1);
+
+  for (guint f = 0; (family = family_at (f)); f++)
+    for (guint s = 0; s < G_N_ELEMENTS (scenes); s++)
+      for (guint linear = 0; linear < 2; linear++) {
+        g_autoptr (GString) text = g_string_new (NULL);
+
+        scene_init (scene, s);
+        scene->task.interpolation = linear ? TD_INTERPOLATION_LINEAR : TD_INTERPOLATION_NEAREST;
+        for (guint c = 0; c < G_N_ELEMENTS (some); c++) {
+          const TdDeviceInfo card = card_of (some[c]);
+          for (TdPrecision p = 0; p <= TD_PRECISION_HALF; p++) {
+            scene->task.precision = p;
+            g_string_append_printf (text, " %.3f",
+                                    1e6 * family->error_bound (family, &scene->task, &card));
+          }
+        }
+        td_test_pin ("%s %s %u:%s", family->name, linear ? "linear" : "nearest", s, text->str);
+      }
+}
+
+/* How many variants the tuner tries of so many slices at once, and which it tries first. */
+static void
+test_tried (void)
+{
+  g_autofree Scene *scene = g_new0 (Scene, 1);
+
+  for (guint f = 0; td_backproject_families ()[f]; f++) {
+    const TdBackprojectFamily *family = td_backproject_families ()[f];
+    /* What is tried of the others does not turn on textures. */
+    const gboolean all = g_strv_contains (
+        (const char *const[]) { "texture", "hybrid", "standard", NULL }, family->name);
+    for (guint c = 0; family->candidates && c < (all ? G_N_ELEMENTS (cards) : 1); c++)
+      for (TdPrecision precision = 0; precision <= TD_PRECISION_HALF_RUN; precision++) {
+        const TdDeviceInfo card = card_of (c);
+        g_autoptr (GString) text = g_string_new (NULL);
+
+        scene_init (scene, 0);
+        scene->task.precision = precision;
+        g_autoptr (GPtrArray) list = family->candidates (family, &scene->task, &card);
+        for (guint i = 0; i < list->len;) {
+          const TdBackprojectVariant *first = list->pdata[i];
+          g_autofree char *defines = first->defines ? g_strjoinv (" ", first->defines) : NULL;
+          guint n = 0;
+          while (i < list->len
+                 && ((const TdBackprojectVariant *) list->pdata[i])->slices == first->slices)
+            i++, n++;
+          g_string_append_printf (text, " %u of %u (%s)", n, first->slices,
+                                  defines ? defines : "usual");
+        }
+        td_test_pin ("%s, %s, %s:%s", family->name, cards[c].name, precision_name (precision),
+                     text->str);
+      }
+  }
+}
+
+/* The host's bins have an odd number of cache lines a view, and come in blocks of up to 256 MiB. A
+   block has whole steps of views. There is room for the largest block of as many slices or fewer.
+ */
+static void
+test_host_rows (void)
+{
+  static const guint columns[] = { 1, 16, 160, 161, 1000, 4096, 65536, 1u << 20 };
+  static const guint views[] = { 1, 63, 64, 65, 2000, 60000 };
+  static const guint steps[] = { 32, 64 }, lanes[3] = { 1, 8, 32 };
+
+  for (guint c = 0; c < G_N_ELEMENTS (columns); c++)
+    for (guint v = 0; v < G_N_ELEMENTS (views) * G_N_ELEMENTS (steps); v++) {
+      const guint n_views = views[v / 2], step = steps[v % 2];
+      guint64 room = 0;
+      for (guint l = 0; l < G_N_ELEMENTS (lanes); l++) {
+        guint64 lines = 0, block = step;
+        while (lines * 16 < (columns[c] + 96ull) * lanes[l] || lines % 2 == 0)
+          lines++;
+        while ((block + step) * lines * 64 <= 256 << 20)
+          block += step;
+        block = MIN (block, n_views);
+        g_assert_cmpuint (td_host_view_stride (columns[c], lanes[l]), ==, lines * 16);
+        g_assert_cmpuint (td_host_block_views (columns[c], n_views, lanes[l], step), ==, block);
+        room = MAX (room, block * lines * 16);
+        g_assert_cmpuint (td_host_bins_floats (columns[c], n_views, lanes, lanes[l], step), ==,
+                          room);
+      }
+      g_assert_cmpuint (td_host_bins_floats (columns[c], n_views, lanes, 1000, step), ==, room);
+    }
+}
+
+/* Each value that a variant may choose, and what the program and people are told of it. */
+static void
+test_shape_choices (void)
+{
+  static const char *const keys[]
+      = { "TD_TILE",         "TD_THREADS",       "TD_BATCH",         "TD_LANES",     "TD_SIDE",
+          "TD_CACHE",        "TD_HALF",          "TD_SPLIT",         "TD_COLUMNS",   "TD_COPY",
+          "TD_UNROLL_VIEWS", "TD_RESIDENT",      "TD_AHEAD",         "TD_BUFFERS",   "TD_RUN",
+          "TD_FLOAT_ROUND",  "TD_TEXTURE_CELLS", "TD_TEXTURE_SHARE", "TD_ALL_SHARE", "TD_NONE" };
+  Problem p = problem ();
+
+  for (guint k = 0; k < G_N_ELEMENTS (keys); k++) {
+    g_autoptr (GString) text = g_string_new (NULL);
+    for (guint value = 0; value <= 1040; value++) {
+      g_autofree char *define = g_strdup_printf ("%s=%u", keys[k], value);
+      const char *const defines[] = { define, NULL };
+      TdAluShape shape = td_alu_shape_default (&p.task, &p.card, 2, 1);
+      if (!td_alu_shape_apply (&shape, defines, NULL))
+        continue;
+      g_auto (GStrv) told = td_alu_shape_defines (&shape);
+      g_assert_true (g_strv_contains ((const char *const *) told, define));
+      g_string_append_printf (text, " %u", value);
+    }
+    td_test_pin ("%s:%s", keys[k], text->str);
+  }
+}
+
+/* Variants of one shape, as the program and as people are told of them. */
+static void
+test_shape_words (void)
+{
+  static const struct {
+    const char *defines;
+    guint slices, samples, precision;
+    double step;
+    guint local_bytes;
+  } shapes[] = {
+    { "TD_TILE=64", 1, 1, TD_PRECISION_SINGLE, 1, 48 << 10 },
+    { "TD_SPLIT=1 TD_COPY=8", 4, 1, TD_PRECISION_SINGLE, 1, 48 << 10 },
+    { "TD_SPLIT=1 TD_COPY=8", 4, 1, TD_PRECISION_HALF, 1, 48 << 10 },
+    { "TD_SPLIT=1", 2, 1, TD_PRECISION_SINGLE, 0.7, 48 << 10 },
+    { "TD_COLUMNS=1 TD_BUFFERS=1", 1, 1, TD_PRECISION_SINGLE, 1, 48 << 10 },
+    { "TD_TEXTURE_CELLS=8 TD_SIDE=1 TD_TILE=32 TD_THREADS=512", 1, 1, TD_PRECISION_SINGLE, 1,
+      227 << 10 },
+    { "TD_TEXTURE_CELLS=4 TD_SIDE=2 TD_TILE=64 TD_THREADS=512", 2, 1, TD_PRECISION_SINGLE, 1,
+      227 << 10 },
+    { "TD_TEXTURE_SHARE=3 TD_ALL_SHARE=8", 2, 1, TD_PRECISION_HALF_RUN, 1, 227 << 10 },
+    { "TD_CACHE=0 TD_SIDE=1", 1, 1, TD_PRECISION_SINGLE, 1.7, 48 << 10 },
+    { "TD_CACHE=0", 2, 1, TD_PRECISION_SINGLE, 1, 48 << 10 },
+    { "TD_CACHE=2 TD_SIDE=1", 1, 1, TD_PRECISION_SINGLE, 3, 48 << 10 },
+    { "TD_RESIDENT=1 TD_THREADS=128 TD_TILE=32", 2, 4, TD_PRECISION_SINGLE, 1, 48 << 10 },
+    { "TD_RESIDENT=1 TD_THREADS=64 TD_TILE=32", 2, 4, TD_PRECISION_HALF_RUN, 2, 48 << 10 },
+    { "TD_RUN=8 TD_BATCH=4", 2, 1, TD_PRECISION_HALF_RUN, 1, 48 << 10 },
+    { "TD_THREADS=1024 TD_SIDE=1", 4, 1, TD_PRECISION_SINGLE, 1, 48 << 10 },
+    { "TD_LANES=64 TD_THREADS=128", 4, 1, TD_PRECISION_SINGLE, 1, 227 << 10 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (shapes); i++)
+    for (guint nearest = 0; nearest < 2; nearest++) {
+      Problem p = problem ();
+      g_auto (GStrv) chosen = g_strsplit (shapes[i].defines, " ", -1);
+
+      p.task.interpolation = nearest ? TD_INTERPOLATION_NEAREST : TD_INTERPOLATION_LINEAR;
+      p.task.precision = shapes[i].precision;
+      p.task.step = shapes[i].step;
+      p.task.nx = p.task.ny = 2048;
+      p.card.local_memory_bytes = shapes[i].local_bytes;
+      TdAluShape shape
+          = td_alu_shape_default (&p.task, &p.card, shapes[i].slices, shapes[i].samples);
+      g_assert_true (td_alu_shape_apply (&shape, (const char *const *) chosen, NULL));
+      const gboolean can = td_alu_shape_fit (&shape, &p.task, &p.card);
+      g_auto (GStrv) defines = td_alu_shape_defines (&shape);
+      g_autofree char *words = td_alu_shape_describe (&shape), *text = g_strjoinv (" ", defines);
+      td_test_pin ("%u %u: %s: %s", i, nearest, can ? words : "none", text);
+    }
+}
+
+/* ── The Fourier method's shape ── */
+
+static double
+sinc_of (double x)
+{
+  return x == 0 ? 1 : sin (G_PI * x) / (G_PI * x);
+}
+
+/* The window's transform, by many steps: sum of window[j] (1 - t^2)^j cos (pi width f t), t from -1
+   to 1. */
+static double
+transform_of (const TdFourierShape *shape, double frequency)
+{
+  enum { STEPS = 2000 };
+  double sum = 0;
+
+  for (guint i = 0; i < STEPS; i++) {
+    const double a = G_PI * ((i + 0.5) / STEPS - 0.5), t = sin (a), q = 1 - t * t;
+    double value = 0;
+    for (guint j = 0; j < TD_FOURIER_TERMS; j++)
+      value += shape->window[j] * pow (q, j);
+    sum += value * cos (a) * cos (G_PI * shape->width * frequency * t);
+  }
+  return sum * G_PI / STEPS * shape->width / 2;
+}
+
+/* Places of views on the grid, what rows are multiplied by, and pixels divided by. */
+static void
+test_fourier_tables (void)
+{
+  g_autofree Scene *scene = g_new0 (Scene, 1);
+  double weights[MOST_VIEWS];
+
+  for (guint s = 0; s < 3; s++)
+    for (TdPrecision precision = 0; precision <= TD_PRECISION_HALF; precision++) {
+      TdFourierShape shape;
+
+      scene_init (scene, s);
+      scene->task.precision = precision;
+      scene->task.weights = s == 0 ? NULL : weights;
+      const TdBackprojectTask *task = &scene->task;
+      for (guint view = 0; view < task->n_views; view++)
+        weights[view] = 0.5 + 0.001 * view;
+      g_assert_true (td_fourier_shape_init (&shape, task));
+      td_test_pin ("%u %s: %u columns, %u x %u by %u about %u, %u: cost %.1f, aliases %.4f", s,
+                   precision_name (precision), shape.padded, shape.gx, shape.gy, shape.width,
+                   shape.centre_x, shape.centre_y, 1e-3 * td_fourier_cost (task),
+                   1e6 * td_fourier_alias_error (&shape));
+      /* The host holds spectra and columns, and each thread a few rows or columns. */
+      const guint64 held = 2 * ((guint64) task->n_views * shape.padded + task->nx * shape.gy);
+      const guint64 side = shape.padded + shape.gx + shape.gy + 100;
+      g_assert_cmpuint (td_fourier_host_workspace_bytes (&shape), >=,
+                        (held + 4 * td_host_threads () * shape.padded) * sizeof (float));
+      g_assert_cmpuint (td_fourier_host_workspace_bytes (&shape), <=,
+                        (2 * held + (128 * td_host_threads () + 1) * side) * sizeof (float)
+                            + task->n_views * sizeof (TdFourierView));
+      g_autofree TdFourierView *views = g_new (TdFourierView, task->n_views);
+      td_fourier_views (&shape, task, views);
+      const double middle_x = task->x0 + task->nx / 2, middle_y = task->y0 - task->ny / 2;
+      for (guint view = 0; view < task->n_views; view++) {
+        const double angle = task->angles_rad[view];
+        const double seen = task->centre_px + (task->axis_px ? task->axis_px[view] : 0)
+                            + middle_x * cos (angle) + middle_y * sin (angle);
+        g_assert_cmpfloat_with_epsilon (views[view].dx, cos (angle) * shape.gx / shape.padded,
+                                        1e-9);
+        g_assert_cmpfloat_with_epsilon (views[view].dy, -sin (angle) * shape.gy / shape.padded,
+                                        1e-9);
+        g_assert_cmpfloat_with_epsilon (views[view].turns, seen / shape.padded, 1e-9);
+        g_assert_cmpfloat_with_epsilon (views[view].weight,
+                                        0.5 * (s ? weights[view] : 1) / shape.padded, 1e-12);
+      }
+      g_autofree float *response = g_new (float, shape.padded / 2);
+      for (guint power = 1; power <= 2; power++) {
+        td_fourier_response (
+            &shape, power == 2 ? TD_INTERPOLATION_LINEAR : TD_INTERPOLATION_NEAREST, response);
+        for (guint k = 0; k < shape.padded / 2; k++)
+          g_assert_cmpfloat_with_epsilon (response[k],
+                                          pow (sinc_of ((double) k / shape.padded), power), 1e-6);
+      }
+      g_autofree float *factors = g_new (float, shape.nx);
+      td_fourier_deapodise (&shape, shape.nx, shape.centre_x, shape.gx, factors);
+      for (guint i = 0; i < shape.nx; i += 1 + shape.nx / 40) {
+        const double at = ((double) i - shape.centre_x) / shape.gx;
+        const double truth = (i % 2 == shape.centre_x % 2 ? 1 : -1) / transform_of (&shape, at);
+        g_assert_cmpfloat_with_epsilon (factors[i], truth, 1e-5 * fabs (truth));
+      }
+    }
+}
+
 /* ── Cone beams ── */
 
 /* Sides above 65536 pixels or voxels, and views that with a margin have more than 2^31 pixels. */
@@ -658,6 +1040,13 @@ main (int argc, char **argv)
   g_test_add_func ("/family-limits/shape-refused", test_shape_refused);
   g_test_add_func ("/family-limits/shape-bytes", test_shape_bytes);
   g_test_add_func ("/family-limits/shape-shrinks", test_shape_shrinks);
+  g_test_add_func ("/family-limits/workspaces", test_workspaces);
+  g_test_add_func ("/family-limits/scene-bounds", test_scene_bounds);
+  g_test_add_func ("/family-limits/tried", test_tried);
+  g_test_add_func ("/family-limits/host-rows", test_host_rows);
+  g_test_add_func ("/family-limits/shape-choices", test_shape_choices);
+  g_test_add_func ("/family-limits/shape-words", test_shape_words);
+  g_test_add_func ("/family-limits/fourier-tables", test_fourier_tables);
   g_test_add_func ("/family-limits/cone", test_cone);
   g_test_add_func ("/family-limits/cone-bytes", test_cone_bytes);
   return g_test_run ();

@@ -3,8 +3,12 @@
  */
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "compute/iterative/solver-private.h"
+#include "dataset/error.h"
+#include "tests/common/devices.h"
 #include "tests/common/pins.h"
 
 #define N 24 /* columns, and voxels across */
@@ -776,6 +780,494 @@ test_strength (void)
   fixture_clear (&f);
 }
 
+/* Values a million times as small or as large make the same passes, and as much smaller or larger
+   volumes. */
+static void
+test_scales (void)
+{
+  static const TdSolverKind kinds[] = { TD_SOLVER_SIRT, TD_SOLVER_CGLS, TD_SOLVER_FISTA_TV };
+  static const double scales[] = { 1, 0x1p-20, 0x1p20 };
+
+  for (guint k = 0; k < G_N_ELEMENTS (kinds); k++) {
+    const TdSolverSettings settings = { .kind = kinds[k],
+                                        .iterations = 5,
+                                        .subsets = kinds[k] == TD_SOLVER_CGLS ? 1 : 3,
+                                        .relaxation = 0.9,
+                                        .tv = 0.05 };
+    g_autofree float *usual = NULL;
+    double residuals[5];
+
+    for (guint i = 0; i < G_N_ELEMENTS (scales); i++) {
+      TdSolverEnd end;
+      Fixture f;
+
+      fixture_init (&f, settings.subsets);
+      float *lines = td_buffer_map (f.measured);
+      for (gsize n = 0; n < f.measured->bytes / sizeof *lines; n++)
+        lines[n] *= (float) scales[i];
+      float *volume = run (&f, &settings, &end);
+      g_assert_cmpuint (f.passes, ==, 5);
+      g_test_message ("solver %u, times %g: residual %g", kinds[k], scales[i], f.residuals[4]);
+      for (guint pass = 0; pass < 5; pass++) {
+        if (i == 0)
+          residuals[pass] = f.residuals[pass];
+        g_assert_cmpfloat (f.residuals[pass], >, 0);
+        g_assert_cmpfloat_with_epsilon (f.residuals[pass], residuals[pass], 1e-5);
+      }
+      for (guint n = 0; usual && n < N * N * N_ROWS; n++)
+        g_assert_cmpfloat_with_epsilon (volume[n] / scales[i], usual[n], 1e-5);
+      if (usual)
+        g_free (volume);
+      else
+        usual = volume;
+      fixture_clear (&f);
+    }
+  }
+}
+
+/* What a run holds on a device, a member and the host, of each method, in bytes. */
+static void
+test_bytes (void)
+{
+  static const struct {
+    guint n_columns, n_rows, n_views, nx, ny, nz;
+  } tasks[]
+      = { { 36, 5, 12, 24, 24, 5 }, { 5, 700, 90, 7, 9, 300 }, { 1000, 800, 1201, 900, 870, 600 } };
+
+  for (guint t = 0; t < G_N_ELEMENTS (tasks); t++)
+    for (TdSolverKind kind = TD_SOLVER_SIRT; kind <= TD_SOLVER_CGLS; kind++)
+      for (guint kept = 0; kept < 2; kept++) {
+        const TdConeTask task = { .n_columns = tasks[t].n_columns,
+                                  .n_rows = tasks[t].n_rows,
+                                  .n_views = tasks[t].n_views,
+                                  .nx = tasks[t].nx,
+                                  .ny = tasks[t].ny,
+                                  .nz = tasks[t].nz };
+        const guint subsets = td_solver_usual_subsets (kind, task.n_views);
+        const TdSolverSettings settings
+            = { .kind = kind, .subsets = subsets, .keep_weights = kept };
+        td_test_pin ("%u solver %u%s: %u subsets of %u, store %d, momentum %u; %" G_GUINT64_FORMAT
+                     " %" G_GUINT64_FORMAT "; member %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT
+                     " %" G_GUINT64_FORMAT "; lines %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT
+                     "; scratch %" G_GUINT64_FORMAT,
+                     t, kind, kept ? ", kept" : "", subsets,
+                     td_solver_most_views (task.n_views, &settings),
+                     td_solver_can_store (&settings), td_solver_momentum_volumes (kind),
+                     td_solver_bytes (&task, &settings, 0), td_ray_group_volume_bytes (&task, 3),
+                     td_solver_member_bytes (&task, &settings, 4, 0),
+                     td_solver_member_bytes (&task, &settings, 4, 2),
+                     td_solver_member_bytes (&task, &settings, 4, 5000),
+                     td_solver_lines_bytes (&task, &settings, 1, 0),
+                     td_solver_lines_bytes (&task, &settings, 3, 0),
+                     td_rays_scratch_bytes (&task, task.n_views));
+      }
+}
+
+/* The temporary file of that size, which has no name any more; it must be the only one. */
+static int
+file_of_size (guint64 bytes)
+{
+  int found = -1;
+
+  for (int file = 3; file < 256; file++) {
+    struct stat status;
+    if (fstat (file, &status) != 0 || !S_ISREG (status.st_mode) || status.st_nlink != 0
+        || (guint64) status.st_size != bytes)
+      continue;
+    g_assert_cmpint (found, ==, -1);
+    found = file;
+  }
+  return found;
+}
+
+/* What was measured lies in a file, a few views of which are in memory. All that asks for others
+   says so when the file is no longer what it was. */
+static void
+test_store_lost (void)
+{
+  enum { SUBSETS = 3, ROW = VIEWS * (N + 12) };
+  const TdSolverSettings settings
+      = { .kind = TD_SOLVER_SIRT, .iterations = 1, .subsets = SUBSETS, .relaxation = 1 };
+  const TdSolverWatch watch = { 0 };
+  const guint most = td_solver_most_views (VIEWS, &settings);
+  g_autofree float *rows = g_new (float, N_ROWS *ROW);
+  g_autofree guint *order = td_solver_order (VIEWS, SUBSETS);
+  g_autoptr (GError) error = NULL;
+  double squares = 0, told;
+  TdSolverEnd end;
+  Fixture f;
+
+  fixture_init (&f, SUBSETS);
+  td_test_random (rows, N_ROWS * ROW, 5);
+  for (guint i = 0; i < N_ROWS * ROW; i++)
+    squares += (double) rows[i] * rows[i];
+  TdRayStore *store
+      = td_ray_store_new (td_ray_group_lead (f.group), &f.task, order, 2, most, &error);
+  g_assert_no_error (error);
+  for (guint row = 0; row < N_ROWS; row += 2)
+    g_assert_true (td_ray_store_take (store, rows + row * ROW, row, MIN (2, N_ROWS - row), &error));
+  td_ray_group_set_store (f.group, store);
+  g_assert_true (td_ray_group_measured_squares (f.group, NULL, &told, &error));
+  g_assert_cmpfloat_with_epsilon (told, squares, 1e-5 * squares);
+
+  g_autoptr (TdGroupVolume) volume = td_ray_group_volume_new (f.group, &error);
+  const TdRayMissing missing = { td_ray_group_lines_new (f.group, most, &error),
+                                 td_ray_group_lines_new (f.group, most, &error) };
+  const TdRayViews first = td_solver_subset (VIEWS, SUBSETS, 0);
+  g_assert_true (td_ray_group_compare (f.group, volume, NULL, first, &missing, &error));
+  g_assert_no_error (error);
+  const int file = file_of_size (td_rays_projection_bytes (&f.task, VIEWS));
+  g_assert_cmpint (file, >=, 0);
+  g_assert_cmpint (ftruncate (file, 0), ==, 0);
+  g_assert_true (td_ray_group_compare (f.group, volume, NULL, first, &missing, &error));
+  for (guint what = 0; what < 3; what++) {
+    const TdRayViews second = td_solver_subset (VIEWS, SUBSETS, 1);
+    gboolean ok = FALSE;
+    if (what == 0)
+      ok = td_ray_group_compare (f.group, volume, NULL, second, &missing, &error);
+    else if (what == 1)
+      ok = td_ray_group_measured_squares (f.group, NULL, &told, &error);
+    else
+      ok = td_solver_run (f.group, &settings, NULL, &watch, &end, &error) != NULL;
+    g_assert_false (ok);
+    g_assert_error (error, TD_ERROR, TD_ERROR_IO);
+    g_clear_error (&error);
+  }
+  td_buffer_free (missing.lines);
+  td_buffer_free (missing.squares);
+  td_ray_group_volume_free (g_steal_pointer (&volume));
+  fixture_clear (&f);
+  td_ray_store_free (store);
+}
+
+/* Subsets that nobody has stated have two views at least, with momentum four. */
+static void
+test_usual_subsets (void)
+{
+  static const struct {
+    TdSolverKind kind;
+    guint n_views, subsets;
+  } cases[] = {
+    { TD_SOLVER_SIRT, 1, 1 },       { TD_SOLVER_SIRT, 2, 1 },       { TD_SOLVER_SIRT, 3, 1 },
+    { TD_SOLVER_SIRT, 4, 2 },       { TD_SOLVER_SIRT, 39, 19 },     { TD_SOLVER_SIRT, 40, 20 },
+    { TD_SOLVER_SIRT, 42, 20 },     { TD_SOLVER_SIRT, 5000, 20 },   { TD_SOLVER_FISTA_TV, 1, 1 },
+    { TD_SOLVER_FISTA_TV, 7, 1 },   { TD_SOLVER_FISTA_TV, 8, 2 },   { TD_SOLVER_FISTA_TV, 39, 9 },
+    { TD_SOLVER_FISTA_TV, 40, 10 }, { TD_SOLVER_FISTA_TV, 44, 10 }, { TD_SOLVER_CGLS, 1, 1 },
+    { TD_SOLVER_CGLS, 5000, 1 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const guint subsets = td_solver_usual_subsets (cases[i].kind, cases[i].n_views);
+
+    g_test_message ("%u, %u views: %u", cases[i].kind, cases[i].n_views, subsets);
+    g_assert_cmpuint (subsets, ==, cases[i].subsets);
+  }
+}
+
+/* Each view comes once. Subsets follow each other as they are visited, and views of a subset are
+   evenly apart. */
+static void
+test_order (void)
+{
+  for (guint n_views = 1; n_views < 50; n_views++)
+    for (guint subsets = 1; subsets <= MIN (n_views, 21); subsets++) {
+      g_autofree guint *order = td_solver_order (n_views, subsets);
+      g_autofree guint *seen = g_new0 (guint, n_views);
+      guint place = 0, least = n_views, most = 0;
+
+      for (guint i = 0; i < subsets; i++) {
+        const TdRayViews views = td_solver_subset (n_views, subsets, i);
+        g_assert_cmpuint (views.first, ==, place);
+        g_assert_cmpuint (order[place], <, subsets);
+        for (guint k = 0; k < views.n; k++, place++) {
+          g_assert_cmpuint (order[place], ==, order[views.first] + k * subsets);
+          seen[order[place]]++;
+        }
+        /* Neighbours come one after the other only where there is nothing else. */
+        const guint apart
+            = i ? (order[views.first] + subsets - order[place - views.n - 1] % subsets) % subsets
+                : 0;
+        g_assert_true (i == 0 || subsets < 7 || (apart > 1 && apart < subsets - 1));
+        least = MIN (least, views.n);
+        most = MAX (most, views.n);
+      }
+      g_assert_cmpuint (place, ==, n_views);
+      for (guint view = 0; view < n_views; view++)
+        g_assert_cmpuint (seen[view], ==, 1);
+      g_assert_cmpuint (most - least, <=, 1);
+      const TdSolverSettings settings = { .kind = TD_SOLVER_SIRT, .subsets = subsets };
+      g_assert_cmpuint (td_solver_most_views (n_views, &settings), ==, most);
+    }
+}
+
+/* ── Parts of a volume ── */
+
+enum { PX = 9, PY = 11, PZ = 7, P_VIEWS = 5, P_COLUMNS = 15, P_ROWS = 12 };
+#define P_VOXELS (PX * PY * PZ)
+#define P_VIEW (P_COLUMNS * P_ROWS)
+
+typedef struct {
+  guint n, rows[3], batch;
+} Split;
+
+/* What a split came to. */
+typedef struct {
+  float missing[3 * P_VIEW], squares[3 * P_VIEW], corrected[P_VOXELS], denoised[P_VOXELS];
+} Outcome;
+
+static void
+parts_task (TdConeTask *task, gboolean tilted)
+{
+  const TdGeometry geometry = { .beam = TD_BEAM_CONE,
+                                .pixel_width_mm = 0.4,
+                                .pixel_height_mm = 0.4,
+                                .source_axis_mm = 60,
+                                .source_detector_mm = 90,
+                                .detector_tilt_rad = { tilted ? 0.1 : 0, 0, tilted ? 0.2 : 0 } };
+  const double angles[P_VIEWS] = { 0.1, 1.4, 2.6, 3.9, 5.2 };
+  g_autoptr (GError) error = NULL;
+
+  td_cone_task_init_rays (task, &geometry, angles, P_VIEWS, P_COLUMNS, P_ROWS, &error);
+  g_assert_no_error (error);
+  /* Some voxels lie beside the detector. */
+  td_cone_task_set_volume (task, PX, PY, PZ, 3.6 * task->voxel_mm);
+}
+
+static void
+fill (float *values, gsize n, guint32 seed)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+
+  for (gsize i = 0; i < n; i++)
+    values[i] = (float) g_rand_double_range (rand, -1, 1);
+}
+
+/* Boxes in and out, whatever members they lie on. @x holds what the volume does. */
+static void
+check_boxes (TdRayGroup *group, TdGroupVolume *volume, float *x)
+{
+  static const TdRayBox boxes[]
+      = { { { 0, 0, 0 }, { PX, PY, PZ } }, { { 2, 3, 1 }, { 4, 5, 3 } },
+          { { 8, 10, 6 }, { 1, 1, 1 } },   { { 0, 4, 2 }, { 9, 1, 5 } },
+          { { 1, 0, 0 }, { 3, 4, 7 } },    { { 5, 1, 3 }, { 2, 10, 2 } } };
+  float box[P_VOXELS];
+
+  for (guint i = 0; i < G_N_ELEMENTS (boxes); i++) {
+    const TdRayBox *b = &boxes[i];
+    const gsize n = (gsize) b->size[0] * b->size[1] * b->size[2];
+    const float least = i % 2 ? -0.2f : -G_MAXFLOAT;
+
+    for (guint put = 0; put < 2; put++) {
+      fill (box, P_VOXELS, 70 + i);
+      if (put)
+        g_assert_true (td_ray_group_put (group, box, b, least, volume, NULL));
+      else
+        g_assert_true (td_ray_group_give (group, volume, b, box, NULL));
+      for (gsize k = 0; k < n; k++) {
+        const guint at[3]
+            = { b->first[0] + k % b->size[0], b->first[1] + k / b->size[0] % b->size[1],
+                b->first[2] + k / b->size[0] / b->size[1] };
+        float *voxel = &x[(at[2] * PY + at[1]) * PX + at[0]];
+        if (put)
+          *voxel = MAX (box[k], least);
+        else
+          g_assert_cmpfloat (box[k], ==, *voxel);
+      }
+    }
+  }
+  g_assert_true (td_ray_group_give (group, volume, &boxes[0], box, NULL));
+  g_assert_cmpmem (box, sizeof box, x, sizeof box);
+}
+
+/* Sums and blends of whole volumes. */
+static void
+check_vectors (TdRayGroup *group, TdGroupVolume *volume, float *x)
+{
+  const TdRayBox all = { { 0 }, { PX, PY, PZ } };
+  g_autoptr (TdGroupVolume) other = td_ray_group_volume_new (group, NULL);
+  float y[P_VOXELS], out[P_VOXELS];
+  double product = 0, magnitude = 0;
+  TdRaySums sums;
+
+  fill (y, P_VOXELS, 3);
+  g_assert_true (td_ray_group_put (group, y, &all, -G_MAXFLOAT, other, NULL));
+  g_assert_true (td_ray_group_sums (group, volume, other, &sums, NULL));
+  for (guint i = 0; i < P_VOXELS; i++) {
+    product += (double) x[i] * y[i];
+    magnitude += fabs (x[i]);
+  }
+  g_assert_cmpfloat_with_epsilon (sums.product, product, 1e-4);
+  g_assert_cmpfloat_with_epsilon (sums.magnitude, magnitude, 1e-4);
+  g_assert_true (td_ray_group_combine (group, volume, (TdRayBlend) { 0.5, -2 }, other, NULL));
+  for (guint i = 0; i < P_VOXELS; i++)
+    x[i] = 0.5f * x[i] - 2 * y[i];
+  g_assert_true (td_ray_group_extrapolate (group, volume, other, 0.7, NULL));
+  g_assert_true (td_ray_group_give (group, other, &all, out, NULL));
+  for (guint i = 0; i < P_VOXELS; i++) {
+    g_assert_cmpfloat_with_epsilon (out[i], x[i], 1e-6);
+    x[i] += 0.7f * (x[i] - y[i]);
+  }
+  g_assert_true (td_ray_group_give (group, volume, &all, out, NULL));
+  for (guint i = 0; i < P_VOXELS; i++)
+    g_assert_cmpfloat_with_epsilon (out[i], x[i], 1e-5);
+  g_assert_true (td_ray_group_put (group, x, &all, -G_MAXFLOAT, volume, NULL));
+}
+
+/* Line integrals and their adjoint of places 1 to 3, by the plain way. */
+static void
+check_projection (TdRayGroup *group, TdGroupVolume *volume, const float *x, const guint *order)
+{
+  const TdConeTask *task = td_ray_group_task (group);
+  const TdRayBox all = { { 0 }, { PX, PY, PZ } };
+  const TdRayViews views = { 1, 3 };
+  g_autoptr (TdBuffer) lines = td_ray_group_lines_new (group, 3, NULL);
+  g_autoptr (TdGroupVolume) sum = td_ray_group_volume_new (group, NULL);
+  double there[P_VIEW], back[P_VOXELS] = { 0 };
+  float turned[P_VIEW], out[P_VOXELS], *values = td_buffer_map (lines);
+
+  g_assert_true (td_ray_group_project (group, volume, views, lines, NULL));
+  g_assert_true (td_ray_group_finish (group, NULL));
+  for (guint i = 0; i < views.n; i++) {
+    memset (there, 0, sizeof there);
+    td_rays_reference_project (task, order[views.first + i], x, there);
+    for (guint k = 0; k < P_VIEW; k++)
+      g_assert_cmpfloat_with_epsilon (values[i * P_VIEW + k % P_COLUMNS * P_ROWS + k / P_COLUMNS],
+                                      there[k], 2e-3);
+  }
+  fill (values, 3 * P_VIEW, 4);
+  for (guint i = 0; i < views.n; i++) {
+    for (guint k = 0; k < P_VIEW; k++)
+      turned[k] = values[i * P_VIEW + k % P_COLUMNS * P_ROWS + k / P_COLUMNS];
+    td_rays_reference_back (task, order[views.first + i], turned, back);
+  }
+  g_assert_true (td_ray_group_back (group, lines, views, sum, NULL));
+  g_assert_true (td_ray_group_give (group, sum, &all, out, NULL));
+  for (guint i = 0; i < P_VOXELS; i++)
+    g_assert_cmpfloat_with_epsilon (out[i], back[i], 2e-3);
+}
+
+/* A correction by what is missing, and denoising twice. */
+static void
+correct_and_denoise (TdRayGroup *group, TdGroupVolume *volume, Outcome *outcome)
+{
+  const TdRayBox all = { { 0 }, { PX, PY, PZ } };
+  const TdRayViews views = { 1, 3 };
+  const TdGroupStep step = { .relaxation = 0.7, .non_negative = TRUE };
+  TdGroupDenoise denoise = { .variation = { 0.05, FALSE }, .steps = 2 };
+  TdRayMissing missing
+      = { td_ray_group_lines_new (group, 3, NULL), td_ray_group_lines_new (group, 3, NULL) };
+  g_autoptr (TdBuffer) measured = td_ray_group_lines_new (group, P_VIEWS, NULL);
+  double squares, sum = 0;
+  float *values = td_buffer_map (measured);
+
+  fill (values, P_VIEWS * P_VIEW, 5);
+  for (guint i = 0; i < P_VIEWS * P_VIEW; i++)
+    sum += (double) values[i] * values[i];
+  g_assert_true (td_ray_group_measured_squares (group, measured, &squares, NULL));
+  g_assert_cmpfloat_with_epsilon (squares, sum, 1e-4);
+  g_assert_true (td_ray_group_compare (group, volume, measured, views, &missing, NULL));
+  g_assert_true (td_ray_group_finish (group, NULL));
+  memcpy (outcome->missing, td_buffer_map (missing.lines), sizeof outcome->missing);
+  memcpy (outcome->squares, td_buffer_map (missing.squares), sizeof outcome->squares);
+  g_assert_true (td_ray_group_correct (group, missing.lines, views, &step, volume, NULL));
+  g_assert_true (td_ray_group_give (group, volume, &all, outcome->corrected, NULL));
+  denoise.spare = td_ray_group_volume_new (group, NULL);
+  for (guint i = 0; i < 3; i++)
+    denoise.field[i] = td_ray_group_volume_new (group, NULL);
+  for (guint i = 0; i < 2; i++)
+    g_assert_true (td_ray_group_denoise (group, volume, &denoise, NULL));
+  g_assert_true (td_ray_group_give (group, volume, &all, outcome->denoised, NULL));
+  td_ray_group_volume_free (denoise.spare);
+  for (guint i = 0; i < 3; i++)
+    td_ray_group_volume_free (denoise.field[i]);
+  td_buffer_free (missing.lines);
+  td_buffer_free (missing.squares);
+}
+
+/* The correction by what was missing at places 1 to 3, plainly. Voxels that nobody sees stay. */
+static void
+check_correction (const TdConeTask *task, const guint *order, const float *x,
+                  const Outcome *outcome)
+{
+  float view[P_VIEW], ones[P_VIEW];
+  double sums[P_VOXELS] = { 0 }, weights[P_VOXELS] = { 0 };
+  guint unseen = 0;
+
+  for (guint k = 0; k < P_VIEW; k++)
+    ones[k] = 1;
+  for (guint i = 0; i < 3; i++) {
+    for (guint k = 0; k < P_VIEW; k++)
+      view[k] = outcome->missing[i * P_VIEW + k % P_COLUMNS * P_ROWS + k / P_COLUMNS];
+    td_rays_reference_back (task, order[1 + i], view, sums);
+    td_rays_reference_back (task, order[1 + i], ones, weights);
+  }
+  for (guint k = 0; k < P_VOXELS; k++) {
+    const double moved = weights[k] > 0 ? 0.7 * sums[k] / weights[k] : 0;
+    g_assert_cmpfloat_with_epsilon (outcome->corrected[k], MAX (x[k] + moved, 0), 1e-3);
+    unseen += weights[k] == 0 && x[k] > 0;
+  }
+  g_assert_cmpuint (unseen, >, 0);
+}
+
+/* However a volume is split, and projections come in batches, a group does what one device does. */
+static void
+test_parts (void)
+{
+  static const Split splits[] = {
+    { 1, { 11 }, 0 },   { 1, { 11 }, 2 },      { 1, { 11 }, 20 },
+    { 2, { 4, 7 }, 3 }, { 3, { 1, 9, 1 }, 1 }, { 3, { 5, 2, 4 }, 2 },
+  };
+  const guint order[P_VIEWS] = { 3, 1, 4, 0, 2 };
+  g_autofree Outcome *outcomes = g_new (Outcome, 2);
+
+  for (guint tilted = 0; tilted < 2; tilted++)
+    for (guint i = 0; i < G_N_ELEMENTS (splits); i++) {
+      const Split *split = &splits[i];
+      const TdRayBox all = { { 0 }, { PX, PY, PZ } };
+      g_autoptr (GError) error = NULL;
+      g_autoptr (TdDevice) device = td_device_open ("host", &error);
+      TdGroupMember members[3];
+      float x[P_VOXELS];
+      TdConeTask task;
+      guint failed;
+
+      parts_task (&task, tilted);
+      for (guint m = 0, first = 0; m < split->n; first += split->rows[m++])
+        members[m] = (TdGroupMember) { device, first, split->rows[m] };
+      const TdGroupShares shares = { members, split->n, split->batch, device };
+      TdRayGroup *group = td_ray_group_new (&shares, &task, order, &failed, NULL, &error);
+      g_assert_no_error (error);
+      TdGroupVolume *volume = td_ray_group_volume_new (group, &error);
+      fill (x, P_VOXELS, 2);
+      g_assert_true (td_ray_group_put (group, x, &all, -G_MAXFLOAT, volume, &error));
+      g_test_message ("%s, split %u", tilted ? "tilted" : "upright", i);
+      check_boxes (group, volume, x);
+      check_vectors (group, volume, x);
+      check_projection (group, volume, x, order);
+      correct_and_denoise (group, volume, &outcomes[i > 0]);
+      check_correction (&task, order, x, &outcomes[i > 0]);
+      for (guint k = 0; k < 3 * P_VIEW; k++) {
+        g_assert_cmpfloat_with_epsilon (outcomes[i > 0].missing[k], outcomes[0].missing[k], 1e-4);
+        g_assert_cmpfloat_with_epsilon (outcomes[i > 0].squares[k], outcomes[0].squares[k], 1e-3);
+      }
+      for (guint k = 0; k < P_VOXELS; k++) {
+        g_assert_cmpfloat_with_epsilon (outcomes[i > 0].corrected[k], outcomes[0].corrected[k],
+                                        1e-4);
+        g_assert_cmpfloat_with_epsilon (outcomes[i > 0].denoised[k], outcomes[0].denoised[k], 1e-4);
+        g_assert_cmpfloat (outcomes[i > 0].corrected[k], >=, 0);
+      }
+      if (i == 0) {
+        td_test_pin_values ("missing", outcomes[0].missing, 3 * P_VIEW);
+        td_test_pin_values ("squares", outcomes[0].squares, 3 * P_VIEW);
+        td_test_pin_values ("corrected", outcomes[0].corrected, P_VOXELS);
+        td_test_pin_values ("denoised", outcomes[0].denoised, P_VOXELS);
+      }
+      td_ray_group_volume_free (volume);
+      td_ray_group_free (group);
+      td_cone_task_clear (&task);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -789,6 +1281,12 @@ main (int argc, char **argv)
   g_test_add_func ("/solver/settles-in-parts", test_settles_in_parts);
   g_test_add_func ("/solver/kept-weights", test_kept_weights);
   g_test_add_func ("/solver/empty", test_empty);
+  g_test_add_func ("/solver/scales", test_scales);
+  g_test_add_func ("/solver/bytes", test_bytes);
+  g_test_add_func ("/solver/usual-subsets", test_usual_subsets);
+  g_test_add_func ("/solver/store-lost", test_store_lost);
+  g_test_add_func ("/solver/order", test_order);
+  g_test_add_func ("/solver/parts", test_parts);
   g_test_add_func ("/solver/denoise", test_denoise);
   g_test_add_func ("/solver/strength", test_strength);
   return g_test_run ();
