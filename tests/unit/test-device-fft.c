@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <fftw3.h>
+#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -114,6 +115,9 @@ test_fft (gconstpointer id)
   check_fft (device, queue, TD_FFT_C2C_2D, 48, 20, 3);
   check_fft (device, queue, TD_FFT_C2C_2D, 34, 67, 2);
   check_fft (device, queue, TD_FFT_C2C_2D, 128, 128, 1);
+  if (!g_getenv ("TOMODESK_OPENCL_FFT")) /* FFTW's: a column less than two strips of them */
+    check_fft (device, queue, TD_FFT_C2C_2D, 15, 9, 3);
+  g_assert_true (uselocale ((locale_t) 0) == LC_GLOBAL_LOCALE);
   g_assert_cmpint (g_atomic_int_get (&cl_buffers), ==, before);
   /* The library that is named is the one that is used: it has buffers beside the nine of the data.
    */
@@ -176,6 +180,39 @@ test_good_size (void)
   g_assert_cmpuint (td_fft_good_size (2047), ==, 2048);
   g_assert_cmpuint (td_fft_good_size (2049), ==, 2160);
   g_assert_cmpuint (td_fft_good_size (25), ==, 30);
+  /* The next even product of twos, threes and fives, whatever is asked for. */
+  for (guint n = 0; n < 3000; n++) {
+    guint least = G_MAXUINT;
+    for (guint two = 2; two < 8192; two *= 2)
+      for (guint three = two; three < 8192; three *= 3)
+        for (guint five = three; five < 8192; five *= 5)
+          least = five >= n ? MIN (least, five) : least;
+    g_assert_cmpuint (td_fft_good_size (n), ==, least);
+  }
+}
+
+/* Of even lines, each by itself: the cosines that it is made of. */
+static void
+test_even (void)
+{
+  static const guint periods[] = { 1, 2, 3, 8, 15, 30 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (periods); i++)
+    for (guint count = 1; count <= 3; count++) {
+      const guint period = periods[i], n = period / 2 + 1;
+      g_autofree float *random = g_new (float, n *count);
+      g_autofree double *values = g_new (double, n *count);
+      td_test_random (random, n * count, i + 10 * count);
+      for (guint k = 0; k < n * count; k++)
+        values[k] = random[k];
+      g_assert_true (td_fftw_even (values, period, count));
+      for (guint k = 0; k < n * count; k++) {
+        double sum = 0;
+        for (guint x = 0; x < period; x++)
+          sum += random[k / n * n + MIN (x, period - x)] * cos (2 * G_PI * x * (k % n) / period);
+        g_assert_cmpfloat (fabs (values[k] - sum), <, 1e-9);
+      }
+    }
 }
 
 /* A plan that took long is remembered as well: else the next process has another one, and other
@@ -225,6 +262,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/device-fft/good-size", test_good_size);
   g_test_add_func ("/device-fft/remembered", test_remembered);
+  g_test_add_func ("/device-fft/even", test_even);
   td_test_each_device ("device-fft", tests, G_N_ELEMENTS (tests));
   return g_test_run ();
 }

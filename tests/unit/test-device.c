@@ -2,6 +2,7 @@
 /* The host and every device of every API found here keep the device contract
    (compute/device/device.h). Its programs and FFTs are tested in test-device-program.c and
    test-device-fft.c. */
+#include "compute/device/device-api.h"
 #include "compute/device/device-check.h"
 #include "compute/device/host-fft.h"
 #include "compute/device/host.h"
@@ -162,10 +163,19 @@ check_texture_size (TdDevice *device, TdTextureSpec spec, gsize side, guint64 mo
 static void
 test_textures (gconstpointer id)
 {
+  static const TdTextureSpec nothing[] = { { .texel = TD_TEXEL_COUNT, .width = 4, .height = 4 },
+                                           { .width = 0, .height = 4 },
+                                           { .width = 4, .height = 0 } };
   TdDevice *device = td_test_open (id);
   const TdDeviceInfo *info = td_device_info (device);
   g_autoptr (GError) error = NULL;
 
+  for (guint i = 0; i < G_N_ELEMENTS (nothing); i++) {
+    g_assert_null (td_texture_new (device, &nothing[i], &error));
+    g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG);
+    td_test_pin_refused (error);
+    g_clear_error (&error);
+  }
   for (guint i = 0; i < TD_TEXEL_COUNT * 4; i++) {
     guint texel = i / 4;
     gboolean linear = i % 2, layered = i / 2 % 2, right = FALSE;
@@ -331,7 +341,7 @@ taker_run (gpointer unused)
 static void
 taker_await (guint n)
 {
-  for (guint i = 0; i < 5000 && (guint) g_atomic_int_get (&taker.n) < n; i++)
+  for (guint i = 0; i < 60000 && (guint) g_atomic_int_get (&taker.n) < n; i++)
     g_usleep (1000);
   g_assert_cmpuint ((guint) g_atomic_int_get (&taker.n), ==, n);
 }
@@ -661,6 +671,29 @@ test_groups (void)
         { "memory/slurm/job_7/memory.stat", "cache 1\ntotal_cache 200\n" } },
       1000,
       500 },
+    /* More is used than there may be, and more of it is a cache than is used. */
+    { "0::/a\n",
+      { { "a/memory.max", "1000\n" }, { "a/memory.current", "1001\n" }, { "a/memory.stat", "" } },
+      1000,
+      0 },
+    { "0::/a\n",
+      { { "a/memory.max", "1000\n" },
+        { "a/memory.current", "300\n" },
+        { "a/memory.stat", "inactive_file 7\nfile 301\n" } },
+      1000,
+      1000 },
+    { "0::/a\n", { { "a/memory.max", "1000\n" } }, 1000, G_MAXUINT64 },
+    { "0::/a\n", { { "a/memory.current", "300\n" } }, G_MAXUINT64, G_MAXUINT64 },
+    { "0::/a:b\n", { { "a:b/memory.max", "900\n" }, { "a:b/memory.current", "0\n" } }, 900, 900 },
+    { "5:memory\n0::/a\n",
+      { { "a/memory.max", "800\n" }, { "a/memory.current", "1\n" } },
+      800,
+      799 },
+    { "3:memory,cpu:/m\n",
+      { { "memory/m/memory.limit_in_bytes", "700\n" },
+        { "memory/m/memory.usage_in_bytes", "2\n" } },
+      700,
+      698 },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
@@ -828,6 +861,450 @@ test_affinity (void)
   g_test_trap_assert_passed ();
 }
 
+/* ── The wrappers, over the host ── */
+
+/* Another device of the host's, which the list does not know. */
+static TdDevice *
+open_other (void)
+{
+  TdDevice *device = NULL;
+
+  g_assert_true (td_host_open (0, &device, NULL));
+  return device;
+}
+
+static void
+assert_refused (gboolean done, GError **error, const char *says)
+{
+  g_assert_false (done);
+  g_assert_error (*error, TD_ERROR, TD_ERROR_DEVICE_BUG);
+  td_test_pin_refused (*error);
+  g_assert_nonnull (strstr ((*error)->message, " (host): "));
+  g_assert_nonnull (strstr ((*error)->message, says));
+  g_clear_error (error);
+}
+
+/* Nothing of one device is used with another. */
+static void
+test_foreign (void)
+{
+  TdDevice *device = td_test_open ("host"), *other = open_other ();
+  g_autoptr (GError) error = NULL;
+  TdQueue *queue = td_queue_new (device, NULL), *queue_2 = td_queue_new (other, NULL);
+  TdBuffer *buffer = td_buffer_new (device, 64, NULL), *buffer_2 = td_buffer_new (other, 64, NULL);
+  TdEvent *event = td_event_record (queue_2, NULL);
+  TdFft *fft = td_fft_new (other, TD_FFT_C2C_1D, (guint[]) { 8, 1 }, 1, NULL);
+  TdKernel *kernel = td_device_kernel (device, "check-host", NULL, "td_check_ids", NULL);
+  TdKernel *kernel_2 = td_device_kernel (other, "check-host", NULL, "td_check_ids", NULL);
+  static const guint one[] = { 1, 1, 1 };
+  char bytes[64] = "";
+
+  g_assert_true (kernel != kernel_2);
+  const char *const outside = "of 64 bytes at 0 is outside a buffer of 64 bytes or of another";
+  assert_refused (td_upload (queue, buffer_2, 0, bytes, 64, &error), &error, outside);
+  assert_refused (td_download (queue, bytes, buffer_2, 0, 64, &error), &error, outside);
+  assert_refused (td_copy (queue, buffer, 0, buffer_2, 0, 64, &error), &error, outside);
+  assert_refused (td_copy (queue, buffer_2, 0, buffer, 0, 64, &error), &error, outside);
+  assert_refused (td_fill_zero (queue, buffer_2, 0, 64, &error), &error, outside);
+  assert_refused (td_event_wait (queue, event, &error), &error, "an event of another device");
+  assert_refused (td_fft_run (queue, fft, buffer, FALSE, &error), &error, "FFT of another device");
+  assert_refused (td_launch (queue, kernel_2, one, one, TD_ARGS (buffer), &error), &error,
+                  "a program of another device");
+  assert_refused (td_launch (queue, kernel, one, one, TD_ARGS (buffer_2), &error), &error,
+                  "an argument of another device");
+  assert_refused (td_launch (queue, kernel, one, one, TD_ARGS (((TdLocal) { 0 }), buffer), &error),
+                  &error, "a local-memory argument that is not the last");
+  td_fft_free (fft);
+  td_event_free (event);
+  td_buffer_free (buffer);
+  td_buffer_free (buffer_2);
+  td_queue_free (queue);
+  td_queue_free (queue_2);
+  td_test_close (device);
+  td_test_close (other);
+}
+
+/* On either side of each end of a buffer, and of an overlap. */
+static void
+test_ranges (void)
+{
+  static const struct {
+    guint64 offset, bytes;
+    gboolean fits;
+  } ranges[] = {
+    { 0, 0, TRUE },    { 100, 0, TRUE },  { 101, 0, FALSE },         { 0, 100, TRUE },
+    { 0, 101, FALSE }, { 99, 1, TRUE },   { 99, 2, FALSE },          { 100, 1, FALSE },
+    { 50, 50, TRUE },  { 50, 51, FALSE }, { 1, G_MAXUINT64, FALSE }, { G_MAXUINT64, 1, FALSE },
+  };
+  static const struct {
+    guint64 to, from, bytes;
+    gboolean apart;
+  } copies[] = {
+    { 0, 10, 10, TRUE },  { 10, 0, 10, TRUE },   { 0, 10, 11, FALSE },  { 10, 0, 11, FALSE },
+    { 5, 5, 1, FALSE },   { 5, 5, 0, TRUE },     { 9, 8, 1, TRUE },     { 8, 9, 1, TRUE },
+    { 90, 80, 10, TRUE }, { 90, 80, 11, FALSE }, { 80, 90, 11, FALSE },
+  };
+  TdDevice *device = td_test_open ("host");
+  TdQueue *queue = td_queue_new (device, NULL);
+  TdBuffer *buffer = td_buffer_new (device, 100, NULL), *other = td_buffer_new (device, 200, NULL);
+  char bytes[200] = "";
+
+  for (guint i = 0; i < G_N_ELEMENTS (ranges); i++) {
+    const guint64 offset = ranges[i].offset, n = ranges[i].bytes;
+    g_assert_cmpint (td_upload (queue, buffer, offset, bytes, n, NULL), ==, ranges[i].fits);
+    g_assert_cmpint (td_download (queue, bytes, buffer, offset, n, NULL), ==, ranges[i].fits);
+    g_assert_cmpint (td_copy (queue, buffer, offset, other, 0, n, NULL), ==, ranges[i].fits);
+    g_assert_cmpint (td_copy (queue, other, 0, buffer, offset, n, NULL), ==, ranges[i].fits);
+    g_assert_cmpint (td_fill_zero (queue, buffer, offset, n, NULL), ==, ranges[i].fits);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (copies); i++) {
+    g_assert_cmpint (
+        td_copy (queue, buffer, copies[i].to, buffer, copies[i].from, copies[i].bytes, NULL), ==,
+        copies[i].apart);
+    if (copies[i].to + copies[i].bytes <= 100 && copies[i].from + copies[i].bytes <= 100)
+      g_assert_true (
+          td_copy (queue, other, copies[i].to, buffer, copies[i].from, copies[i].bytes, NULL));
+  }
+  td_buffer_free (buffer);
+  td_buffer_free (other);
+  td_queue_free (queue);
+  td_test_close (device);
+}
+
+/* The least of three counts: what the device gives at once, what the job has left, and what all
+   jobs together have. */
+static void
+test_limits_together (void)
+{
+  static const struct {
+    guint64 at_once, job, all, most;
+  } cases[] = {
+    { 5000, 0, 0, 5000 },       { 5000, 4000, 0, 4000 },    { 5000, 0, 3000, 3000 },
+    { 5000, 2500, 3000, 2500 }, { 5000, 6000, 7000, 5000 }, { 1000, 4000, 3000, 1000 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GError) error = NULL;
+    TdDevice *device = open_other (), *job = td_device_for_job (device, cases[i].job);
+    const guint64 most = cases[i].most;
+    device->info.max_alloc_bytes = cases[i].at_once;
+    device->memory_limit_bytes = cases[i].all;
+    g_assert_null (td_buffer_new (job, most + 1, &error));
+    g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY);
+    td_test_pin_refused (error);
+    g_assert_cmpuint (td_device_peak_bytes (job), ==, 0);
+    TdBuffer *one = td_buffer_new (job, most - 100, NULL), *two = td_buffer_new (job, 100, NULL);
+    g_assert_true (one && two);
+    g_assert_cmpuint (td_device_peak_bytes (job), ==, most);
+    g_assert_cmpuint (td_device_peak_bytes (device), ==, most);
+    /* One byte more passes a limit, but not what is given at once. */
+    TdBuffer *more = td_buffer_new (job, 1, NULL);
+    g_assert_cmpint (more != NULL, ==, cases[i].job != most && cases[i].all != most);
+    td_buffer_free (more);
+    td_buffer_free (one);
+    td_buffer_free (two);
+    g_assert_cmpuint (td_device_peak_bytes (device), >=, most);
+    td_device_unref (job);
+    td_device_unref (device);
+  }
+}
+
+/* A host that has little left, or whose total is passed. */
+static void
+test_memory_left (void)
+{
+  TdDevice *device = open_other ();
+  TdDevice *job = td_device_for_job (device, 3000);
+  TdBuffer *buffer = td_buffer_new (device, 1000, NULL), *own = td_buffer_new (job, 100, NULL);
+
+  g_assert_cmpuint (td_device_memory_free (job), ==, 2900);
+  device->info.memory_bytes = 2100;
+  g_assert_cmpuint (td_device_memory_free (job), ==, 1000);
+  g_assert_cmpuint (td_device_memory_free (device), ==, 1000);
+  device->memory_limit_bytes = 1150;
+  g_assert_cmpuint (td_device_memory_free (job), ==, 50);
+  device->info.memory_bytes = 1099;
+  g_assert_cmpuint (td_device_memory_free (device), ==, 0);
+  device->memory_limit_bytes = 10; /* below what is allocated */
+  g_assert_cmpuint (td_device_memory_free (device), ==, 0);
+  td_buffer_free (buffer);
+  td_buffer_free (own);
+  td_device_unref (job);
+  td_device_unref (device);
+}
+
+static void
+test_texels (void)
+{
+  static const struct {
+    guint channels;
+    gboolean half;
+    TdTexel texel;
+    gsize bytes;
+  } cases[] = {
+    { 1, FALSE, TD_TEXEL_R32F, 4 },     { 2, FALSE, TD_TEXEL_RG32F, 8 },
+    { 4, FALSE, TD_TEXEL_RGBA32F, 16 }, { 1, TRUE, TD_TEXEL_R16F, 2 },
+    { 2, TRUE, TD_TEXEL_RG16F, 4 },     { 4, TRUE, TD_TEXEL_RGBA16F, 8 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_assert_cmpint (td_texel (cases[i].channels, cases[i].half), ==, cases[i].texel);
+    g_assert_cmpuint (td_texel_channels (cases[i].texel), ==, cases[i].channels);
+    g_assert_cmpuint (td_texel_bytes (cases[i].texel), ==, cases[i].bytes);
+  }
+  g_autofree char *place = td_device_pci_id (0x12345, 0xab, 0x1f, 7);
+  g_assert_cmpstr (place, ==, "pci:12345:ab:1f.7");
+  g_auto (GStrv) words = td_defines ("A=%d B=%s", 3, "x");
+  g_assert_cmpuint (g_strv_length (words), ==, 2);
+  g_assert_cmpstr (words[0], ==, "A=3");
+  g_assert_cmpstr (words[1], ==, "B=x");
+}
+
+/* One device's values that come back changed, one at a time. */
+static struct {
+  const TdDeviceOps *sound;
+  guint calls, changed, place;
+  float by;
+} liar;
+
+static gboolean
+lying_download (TdQueue *queue, void *host, TdBuffer *from, guint64 offset, guint64 bytes,
+                GError **error)
+{
+  const gboolean done = liar.sound->download (queue, host, from, offset, bytes, error);
+
+  if (liar.calls++ == liar.changed)
+    ((float *) host)[liar.place % (bytes / sizeof (float))] += liar.by;
+  return done;
+}
+
+/* Any value that a device gets wrong is found: of copies, of a kernel, of transforms. */
+static void
+test_check_finds (void)
+{
+  static const struct {
+    guint changed, places;
+    float by, bearable; /* 0: nothing is */
+    const char *says;
+  } cases[] = {
+    { 0, 4099, 0.5f, 0, "copied values come out wrong" },
+    { 1, 4099, 0.5f, 0, "a kernel's values come out wrong" },
+    { 2, 360, 2e-4f, 2e-5f, "Fourier transforms come out wrong" },
+    { 3, 360, 2e-4f, 2e-5f, "Fourier transforms come out wrong" },
+  };
+  TdDevice *device = td_test_open ("host");
+  TdDeviceOps lying = *device->ops;
+
+  liar.sound = device->ops;
+  lying.download = lying_download;
+  device->ops = &lying;
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    for (guint place = 0; place < cases[i].places; place += place % 7 * 10 + 1) {
+      g_autoptr (GError) error = NULL;
+      liar.calls = 0;
+      liar.changed = cases[i].changed;
+      liar.place = place + 1 < cases[i].places ? place : cases[i].places - 1;
+      liar.by = place % 2 ? cases[i].by : -cases[i].by;
+      g_assert_false (td_device_check (device, &error));
+      g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG);
+      g_assert_true (g_str_has_prefix (error->message, cases[i].says));
+      liar.calls = 0;
+      liar.by = cases[i].bearable;
+      g_clear_error (&error);
+      g_assert_true (td_device_check (device, &error));
+      g_assert_cmpuint (liar.calls, ==, 4);
+    }
+  device->ops = liar.sound;
+  td_test_close (device);
+}
+
+/* ── The host's helpers ── */
+
+/* On either side of the pieces that threads take, and nothing beside them. */
+static void
+test_copies (void)
+{
+  static const gsize sizes[] = {
+    0, 1, 65535, 65536, 65537, 196613, (1 << 18) - 1, 1 << 18, (1 << 18) + 1, (3 << 18) + 77
+  };
+  g_autofree float *from = g_new (float, (3 << 18) + 79), *to = g_new (float, (3 << 18) + 79);
+
+  td_test_random (from, (3 << 18) + 79, 5);
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
+    const gsize n = sizes[i];
+    td_test_random (to, n + 2, 6);
+    g_autofree float *before = g_memdup2 (to, (n + 2) * sizeof *to);
+    td_host_add (to + 1, from, n);
+    for (gsize k = 0; k < n; k++)
+      g_assert_cmpfloat (to[k + 1], ==, before[k + 1] + from[k]);
+    g_assert_true (to[0] == before[0] && to[n + 1] == before[n + 1]);
+    memcpy (to, before, (n + 2) * sizeof *to);
+    td_host_copy (to + 1, from, n * sizeof *to);
+    g_assert_cmpmem (to + 1, n * sizeof *to, from, n * sizeof *to);
+    g_assert_true (to[0] == before[0] && to[n + 1] == before[n + 1]);
+  }
+  /* Bytes, not only floats. */
+  memset (to, 1, 1 << 20);
+  td_host_copy (to, from, (1 << 20) - 3);
+  g_assert_cmpmem (to, (1 << 20) - 3, from, (1 << 20) - 3);
+  g_assert_cmpint (((char *) to)[(1 << 20) - 3], ==, 1);
+}
+
+/* Whatever the shape of a launch, each work-item runs once. */
+static void
+test_launch_shapes (void)
+{
+  static const guint shapes[][4] = {
+    { 1, 1, 1, 1 },    { 1, 1, 1, 3 },   { 900, 1, 1, 1 }, { 1, 700, 1, 1 },
+    { 1, 1, 900, 1 },  { 3, 5, 7, 2 },   { 40, 1, 3, 1 },  { 2, 300, 1, 2 },
+    { 2000, 2, 1, 1 }, { 129, 1, 1, 4 }, { 300, 3, 1, 5 }, { 17, 33, 3, 1 },
+  };
+  TdDevice *device = td_test_open ("host");
+  TdQueue *queue = td_queue_new (device, NULL);
+  TdKernel *kernel = td_device_kernel (device, "check-host", NULL, "td_check_ids", NULL);
+  TdKernel *count = td_device_kernel (device, "check-host", NULL, "td_check_count", NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (shapes); i++) {
+    const guint *groups = shapes[i], local[3] = { TD_CHECK_LOCAL_X, TD_CHECK_LOCAL_Y, groups[3] };
+    const guint nx = groups[0] * local[0], ny = groups[1] * local[1], nz = groups[2] * local[2];
+    TdBuffer *buffer = td_buffer_new (device, (gsize) nx * ny * nz * sizeof (int), NULL);
+    int *out = td_buffer_map (buffer);
+    memset (out, 0xff, (gsize) nx * ny * nz * sizeof (int));
+    g_assert_true (td_launch (queue, kernel, groups, local, TD_ARGS (buffer), NULL));
+    for (guint z = 0; z < nz; z++)
+      for (guint y = 0; y < ny; y++)
+        for (guint x = 0; x < nx; x++)
+          if (*out++ != (int) (x + 1000 * (y / local[1]) + 1000000 * (z % local[2])))
+            g_error ("shape %u: item %u %u %u is wrong", i, x, y, z);
+    td_buffer_free (buffer);
+  }
+  /* As often as it is counted. */
+  for (guint n = 1; n < 20000; n = n * 5 / 3 + 1) {
+    TdBuffer *values = td_buffer_new (device, n * sizeof (int), NULL);
+    TdBuffer *sums = td_buffer_new (device, 3 * sizeof (int), NULL);
+    const int n_int = (int) n, *sum = td_buffer_map (sums);
+    int *value = td_buffer_map (values);
+    td_fill_zero (queue, sums, 0, 3 * sizeof (int), NULL);
+    for (guint i = 0; i < n; i++)
+      value[i] = i % 3;
+    td_launch (queue, count, (guint[]) { (n + 7) / 8, 1, 1 }, (guint[]) { 8, 1, 1 },
+               TD_ARGS (sums, values, n_int), NULL);
+    for (guint i = 0; i < 3; i++)
+      g_assert_cmpint (sum[i], ==, (n + 2 - i) / 3);
+    td_buffer_free (values);
+    td_buffer_free (sums);
+  }
+  td_queue_free (queue);
+  td_test_close (device);
+}
+
+/* Arguments that are not the kernel's own, in number, kind or size. */
+static void
+test_arguments (void)
+{
+  TdDevice *device = td_test_open ("host");
+  TdQueue *queue = td_queue_new (device, NULL);
+  TdBuffer *buffer = td_buffer_new (device, 64, NULL);
+  TdKernel *kernel = td_device_kernel (device, "check-host", NULL, "td_check_count", NULL);
+  const int n = 0;
+  const double wide = 0;
+  const TdArg right[] = { TD_ARG (buffer), TD_ARG (buffer), TD_ARG (n), TD_ARG (n) };
+  const TdArg value[] = { TD_ARG (buffer), TD_ARG (n), TD_ARG (n) };
+  const TdArg memory[] = { TD_ARG (buffer), TD_ARG (buffer), TD_ARG (buffer) };
+  const TdArg large[] = { TD_ARG (buffer), TD_ARG (buffer), TD_ARG (wide) };
+  const TdArg local[] = { TD_ARG (buffer), TD_ARG (buffer), TD_ARG (((TdLocal) { 0 })) };
+  const struct {
+    const TdArg *args;
+    guint n;
+    const char *says;
+  } cases[] = {
+    { right, 3, NULL },
+    { right, 2, "td_check_count takes 3 arguments, not 2" },
+    { right, 4, "td_check_count takes 3 arguments, not 4" },
+    { value, 3, "td_check_count: argument 1 has the wrong type or size" },
+    { memory, 3, "td_check_count: argument 2 has the wrong type or size" },
+    { large, 3, "td_check_count: argument 2 has the wrong type or size" },
+    { local, 3, "td_check_count: argument 2 has the wrong type or size" },
+  };
+  static const guint one[] = { 1, 1, 1 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GError) error = NULL;
+    g_assert_cmpint (td_launch (queue, kernel, one, one, cases[i].args, cases[i].n, &error), ==,
+                     !cases[i].says);
+    if (cases[i].says)
+      g_assert_true (g_str_has_suffix (error->message, cases[i].says));
+  }
+  /* Its programs were compiled without any define. */
+  for (guint n_defines = 1; n_defines <= 2; n_defines++) {
+    const char *const defines[] = { "A=1", n_defines > 1 ? "B=1" : NULL, NULL };
+    g_autoptr (GError) undefined = NULL;
+    g_assert_null (td_device_kernel (device, "check-host", defines, "td_check_ids", &undefined));
+    g_assert_error (undefined, TD_ERROR, TD_ERROR_DEVICE_BUILD);
+    g_assert_nonnull (strstr (undefined->message, "'check-host' (A=1) is not among those"));
+  }
+  g_autoptr (GError) error = NULL;
+  g_assert_false (
+      td_launch (queue, kernel, (guint[]) { 1, 1 << 16, 1 << 15 }, one, right, 3, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);
+  td_test_pin_refused (error);
+  td_buffer_free (buffer);
+  td_queue_free (queue);
+  td_test_close (device);
+}
+
+/* What the processor is called; and memory that is not to be had is a sentence. */
+static void
+test_host (void)
+{
+  TdDevice *device = td_test_open ("host");
+  const TdDeviceInfo *info = td_device_info (device);
+  g_autofree char *text = NULL;
+  g_autoptr (GError) error = NULL, none = NULL;
+
+  g_assert_true (g_file_get_contents ("/proc/cpuinfo", &text, NULL, NULL));
+  g_autoptr (GRegex) model
+      = g_regex_new ("^model name\\s*:\\s*(.*?)\\s*$", G_REGEX_MULTILINE, 0, NULL);
+  g_autoptr (GMatchInfo) match = NULL;
+  if (g_regex_match (model, text, 0, &match)) {
+    g_autofree char *name = g_match_info_fetch (match, 1);
+    g_assert_cmpstr (info->name, ==, name);
+  }
+  g_assert_null (strchr (info->name, '\n'));
+  g_assert_cmpstr (info->vendor, ==, "");
+  g_assert_cmpstr (info->api, ==, "host");
+  g_assert_cmpstr (info->hardware_id, ==, "");
+  g_assert_cmpint (info->kind, ==, TD_DEVICE_CPU);
+  g_assert_cmpuint (info->memory_bytes, ==, td_host_memory_bytes ());
+  g_assert_cmpuint (info->max_alloc_bytes, ==, info->memory_bytes);
+  g_assert_cmpuint (info->compute_units, ==, td_host_threads ());
+  g_assert_cmpuint (info->max_group_size, ==, 1024);
+  g_assert_cmpuint (info->texels, ==, 0);
+  g_assert_true (info->host_pointers && info->double_arithmetic && info->cpu_shaped);
+  g_assert_false (info->texture_linear || info->shuffle || info->half_storage);
+
+  gpointer nothing = td_host_malloc (0, &none);
+  g_assert_true (nothing && !none);
+  g_free (nothing);
+  g_assert_null (td_host_malloc (G_MAXINT64, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);
+  td_test_pin_refused (error);
+  td_test_close (device);
+}
+
+/* Processes of one computer share its memory. */
+static void
+test_shares (void)
+{
+  const guint64 all = td_host_memory_available ();
+
+  td_host_share (4, 1);
+  g_assert_cmpuint (td_host_memory_available (), <, all / 2);
+  g_assert_cmpuint (td_host_memory_available (), >, all / 8);
+  td_host_share (0, 0);
+  g_assert_cmpuint (td_host_memory_available (), >, all / 2);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -847,6 +1324,17 @@ main (int argc, char **argv)
   g_test_add_func ("/device/scratch", test_scratch);
   g_test_add_func ("/device/groups", test_groups);
   g_test_add_func ("/device/group-processors", test_group_processors);
+  g_test_add_func ("/device/foreign", test_foreign);
+  g_test_add_func ("/device/ranges", test_ranges);
+  g_test_add_func ("/device/limits-together", test_limits_together);
+  g_test_add_func ("/device/memory-left", test_memory_left);
+  g_test_add_func ("/device/texels", test_texels);
+  g_test_add_func ("/device/check-finds", test_check_finds);
+  g_test_add_func ("/device/copies", test_copies);
+  g_test_add_func ("/device/launch-shapes", test_launch_shapes);
+  g_test_add_func ("/device/arguments", test_arguments);
+  g_test_add_func ("/device/host", test_host);
+  g_test_add_func ("/device/shares", test_shares);
   g_test_add_func ("/device/affinity", test_affinity);
   td_test_each_device ("device", tests, G_N_ELEMENTS (tests));
   g_test_add_func ("/device/reaction", test_reaction);
