@@ -64,7 +64,7 @@ WALLS = (
     ("GTK", r"(gtk|gdk|gsk|adwaita)\b.*", r"ui/|app/(?!cli|worker)|tests/ui/"),
     ("OpenGL", r"epoxy/.*|GL/.*|EGL/.*", r"render/|tests/ui/"),
     ("MPI", r"mpi\.h", r"cluster/|tests/cluster/test-(gather|reduce|watch)\.c|tests/faults/stop-at\.c"),
-    ("OpenCL", r"CL/.*|(clFFT|vkFFT)\.h", r"compute/device/|tests/faults/fail-at\.c"),
+    ("OpenCL", r"CL/.*|(clFFT|vkFFT)\.h", r"compute/device/|tests/faults/(fail-at|test-opencl)\.c"),
     ("CUDA", r"(cuda|nvrtc|cufft)\w*\.h", r"compute/device/|tests/gpu/test-cuda-layout\.c"),
     ("libtiff", r"tiffio\.h", r"dataset/|tests/"),
     ("HDF5", r"hdf5(_hl)?\.h", r"dataset/|tests/"),
