@@ -195,42 +195,109 @@ plain_energy (const double *line, gint reach, guint length, const double *respon
   return sum;
 }
 
+/* Pairs that are exact, or lie between two views; and pairs that miss half a turn, each of which
+   has a centre of its own. The taper may be about another place than the centre. */
 static void
 test_likeness (void)
 {
   enum { VIEWS = 6, COLUMNS = 29 };
-  g_autofree float *rows = random_rows (VIEWS, COLUMNS, 11);
-  g_autoptr (GArray) pairs = g_array_new (FALSE, FALSE, sizeof (TdAxisPair));
-  const TdAxisPair some[] = { { 0, 3, 4, 0.25, 0 }, { 1, 4, 4, 0, 0 }, { 2, 5, 3, 0.5, 0 } };
+  static const TdAxisPair some[][3]
+      = { { { 0, 3, 4, 0.25, 0 }, { 1, 4, 4, 0, 0 }, { 2, 5, 3, 0.5, 0 } },
+          { { 0, 3, 3, 0, 0.02 }, { 1, 4, 4, 0, -0.03 }, { 2, 5, 5, 0, 0.05 } } };
+  static const double places[][3] /* the centre, the drift, where the taper is */
+      = { { 14, 0, 14 },     { 12.3, 0, 12.3 }, { 17.75, 0, 17.75 },
+          { 13.2, 0.4, 15 }, { 14, 1.3, 3 },    { 14.5, -0.7, 25.6 } };
   double complex bins[VIEWS][64];
-  static const double centres[] = { 14, 12.3, 17.75 };
   guint length = td_fft_good_size (2 * COLUMNS);
   double response[64];
 
-  g_array_append_vals (pairs, some, G_N_ELEMENTS (some));
   for (guint k = 0; k <= length / 2; k++)
     response[k] = k * exp (-0.1 * k);
-  g_autoptr (TdAxisLikeness) likeness = td_axis_likeness_new (rows, COLUMNS, pairs, response);
-  for (guint v = 0; v < VIEWS; v++)
-    plain_spectrum (rows + v * COLUMNS, COLUMNS, length, TRUE, bins[v]);
-  for (guint i = 0; i < G_N_ELEMENTS (centres); i++) {
-    double c = centres[i], differ = 0, all = 0, energy;
-    gint reach = (gint) floor (MIN (c, COLUMNS - 1 - c)) - 1;
-    for (guint p = 0; p < G_N_ELEMENTS (some); p++) {
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (places); i++) {
+    const TdAxisPair *chosen = some[i % 2];
+    const double *place = places[i / 2];
+    g_autofree float *rows = random_rows (VIEWS, COLUMNS, 11);
+    g_autoptr (GArray) pairs = g_array_new (FALSE, FALSE, sizeof (TdAxisPair));
+    double differ = 0, all = 0, energy;
+    gint reach = MAX ((gint) floor (MIN (place[2], COLUMNS - 1 - place[2])) - 1, 4);
+
+    g_array_append_vals (pairs, chosen, 3);
+    for (guint v = 0; v < VIEWS; v++)
+      plain_spectrum (rows + v * COLUMNS, COLUMNS, length, TRUE, bins[v]);
+    g_autoptr (TdAxisLikeness) likeness = td_axis_likeness_new (rows, COLUMNS, pairs, response);
+    for (guint p = 0; p < 3; p++) {
+      const double drift = i % 2 ? place[1] * chosen[p].off_rad / chosen[0].off_rad : 0;
+      const double c = place[0] + drift;
       double a[COLUMNS], b[COLUMNS], d[COLUMNS];
       for (gint t = -reach; t <= reach; t++) {
-        double b0 = plain_value (bins[some[p].below], length, c - t);
-        double b1 = plain_value (bins[some[p].above], length, c - t);
-        a[t + reach] = plain_value (bins[some[p].view], length, c + t);
-        b[t + reach] = (1 - some[p].share) * b0 + some[p].share * b1;
+        double b0 = plain_value (bins[chosen[p].below], length, c - t);
+        double b1 = plain_value (bins[chosen[p].above], length, c - t);
+        a[t + reach] = plain_value (bins[chosen[p].view], length, c + t);
+        b[t + reach] = (1 - chosen[p].share) * b0 + chosen[p].share * b1;
         d[t + reach] = a[t + reach] - b[t + reach];
       }
       plain_remove_mean (d, reach);
       differ += plain_energy (d, reach, length, response);
       all += plain_energy (a, reach, length, response) + plain_energy (b, reach, length, response);
     }
-    assert_near (td_axis_likeness_at (likeness, c, 0, c, &energy), differ, 1e-5);
+    g_test_message ("%u", i);
+    assert_near (td_axis_likeness_at (likeness, place[0], place[1], place[2], &energy), differ,
+                 1e-5);
     assert_near (energy, all, 1e-5);
+    assert_near (td_axis_likeness_at (likeness, place[0], place[1], place[2], NULL), differ, 1e-5);
+  }
+}
+
+/* From wherever it begins, it comes to the bottom nearby. There parabolas a small step wide say no
+   other place, along the centre and along the drift. What it says of the match is kept. */
+static void
+test_climb (void)
+{
+  enum { VIEWS = 8, COLUMNS = 41 };
+  static const struct {
+    double begin_px, begin_drift_px, noise, unit;
+    gboolean off;
+  } cases[] = {
+    { 19.3, 0, 0, 1, FALSE },      { 20.6, 0, 0.1, 1, FALSE },     { 22.1, 0, 0.1, 1, FALSE },
+    { 18.4, 0, 0.3, 1, FALSE },    { 20.6, 0, 0.1, 1e-3, FALSE },  { 19.3, 0.6, 0, 1, TRUE },
+    { 20.4, 0.1, 0.1, 1, TRUE },   { 18.2, 1.9, 0.1, 1, TRUE },    { 21.4, -1, 0.3, 1, TRUE },
+    { 20.4, 0.1, 0.1, 1e3, TRUE }, { 20.4, 0.1, 0.1, 1e-3, TRUE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree float *rows = random_rows (VIEWS, COLUMNS, 21);
+    g_autoptr (GArray) pairs = g_array_new (FALSE, FALSE, sizeof (TdAxisPair));
+    g_autoptr (GError) error = NULL;
+    const double unit = cases[i].unit;
+
+    for (guint v = 0; v < VIEWS; v++) {
+      const double off = cases[i].off ? 0.02 + 0.015 * (v / 2) : 0;
+      const double centre = 19.6 + (cases[i].off ? 0.9 * off / 0.02 : 0);
+      for (guint u = 0; u < COLUMNS; u++) {
+        const double t = (v % 2 ? -1 : 1) * (u - centre) - 2 + v / 2;
+        float *value = &rows[v * COLUMNS + u];
+        *value = (float) (unit * (cases[i].noise * *value + exp (-t * t / 18)));
+      }
+      if (v % 2 == 0)
+        g_array_append_vals (pairs, &(TdAxisPair) { v, v + 1, v + 1, 0, off }, 1);
+    }
+    g_autofree double *response = td_axis_response (rows, VIEWS, COLUMNS);
+    g_autoptr (TdAxisLikeness) likeness = td_axis_likeness_new (rows, COLUMNS, pairs, response);
+    TdAxisMatch match = { .centre_px = cases[i].begin_px, .drift_px = cases[i].begin_drift_px };
+    g_assert_true (td_axis_likeness_climb (likeness, &match, NULL, &error));
+    g_assert_no_error (error);
+    td_test_pin ("%u: %.3f, %.3f, top %.4f, spread %.4f", i, match.centre_px, match.drift_px,
+                 match.top, match.spread_px);
+    for (guint way = 0; way < (cases[i].off ? 2 : 1); way++) {
+      double worth[3];
+      for (gint k = -1; k <= 1; k++)
+        worth[k + 1] = td_axis_likeness_at (likeness, match.centre_px + 0.125 * (way == 0 ? k : 0),
+                                            match.drift_px + 0.125 * (way == 1 ? k : 0),
+                                            match.centre_px, NULL);
+      const double bend = worth[0] - 2 * worth[1] + worth[2];
+      g_assert_cmpfloat (bend, >, 0);
+      g_assert_cmpfloat (fabs (0.0625 * (worth[2] - worth[0]) / bend), <, 0.01);
+    }
   }
 }
 
@@ -1006,6 +1073,229 @@ test_errors (void)
       }
 }
 
+/* Sums of whole groups of views and columns; what is left over at the ends is dropped. */
+static void
+test_bins (void)
+{
+  enum { VIEWS = 13, COLUMNS = 29, STRIDE = 33 };
+  g_autofree float *rows = random_rows (VIEWS, STRIDE, 17);
+
+  for (guint by_views = 1; by_views <= 5; by_views++)
+    for (guint by_columns = 1; by_columns <= 6; by_columns++) {
+      const guint views = VIEWS / by_views, columns = COLUMNS / by_columns;
+      g_autofree float *binned = td_axis_bin (rows, VIEWS, STRIDE, COLUMNS, by_views, by_columns);
+      for (guint v = 0; v < views; v++)
+        for (guint u = 0; u < columns; u++) {
+          double sum = 0;
+          for (guint i = 0; i < by_views; i++)
+            for (guint k = 0; k < by_columns; k++)
+              sum += rows[(v * by_views + i) * STRIDE + u * by_columns + k];
+          g_assert_cmpfloat_with_epsilon (binned[v * columns + u], sum, 1e-5);
+          g_assert_cmpfloat_with_epsilon (
+              td_axis_to_binned (by_columns, (u + 0.5) * by_columns - 0.5), u, 1e-12);
+        }
+    }
+  for (gint reach = 0; reach <= 9; reach++)
+    for (gint t = -reach - 1; t <= reach + 1; t++)
+      g_assert_cmpfloat_with_epsilon (td_axis_taper (t, (guint) reach), plain_fade (t, reach),
+                                      1e-12);
+}
+
+/* Curves by chance: the peak and its place by a parabola, and how far the next hill lies below. */
+static void
+test_peaks (void)
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed (19);
+
+  for (guint round = 0; round < 300; round++) {
+    const guint n = 3 + round % 23;
+    double merit[26], sorted[26], second = -INFINITY, height;
+    guint best = 0;
+    TdAxisEstimate estimate;
+
+    for (guint i = 0; i < n; i++) {
+      merit[i] = floor (g_rand_double_range (random, -9, 9)) + 1e-3 * i;
+      sorted[i] = merit[i];
+      best = merit[i] > merit[best] ? i : best;
+    }
+    for (guint i = 1; i < n; i++)
+      for (guint k = i; k > 0 && sorted[k] < sorted[k - 1]; k--) {
+        const double kept = sorted[k];
+        sorted[k] = sorted[k - 1];
+        sorted[k - 1] = kept;
+      }
+    height = merit[best] - sorted[n / 2];
+    /* A value is of another hill if one between it and the best is lower. */
+    for (guint i = 0; i < n; i++) {
+      gboolean falls = TRUE;
+      for (guint k = i; k < best; k++)
+        falls = falls && merit[k] <= merit[k + 1];
+      for (guint k = best; k < i; k++)
+        falls = falls && merit[k + 1] <= merit[k];
+      second = falls ? second : MAX (second, merit[i]);
+    }
+    const gboolean found = td_axis_curve_peak (&(TdAxisCurve) { 7, 0.25, n, merit }, &estimate);
+    g_assert_cmpint (found, ==, best > 0 && best + 1 < n && height > 0);
+    if (!found) {
+      g_assert_true (isnan (estimate.centre_px) && estimate.confidence == 0 && estimate.reason);
+      continue;
+    }
+    const double left = merit[best] - merit[best - 1], right = merit[best] - merit[best + 1];
+    const double part = CLAMP ((left - right) / (left + right) / 2, -0.5, 0.5);
+    g_assert_cmpfloat_with_epsilon (estimate.centre_px, 7 + 0.25 * (best + part), 1e-9);
+    g_assert_cmpfloat_with_epsilon (
+        estimate.confidence, isfinite (second) ? CLAMP ((merit[best] - second) / height, 0, 1) : 1,
+        1e-9);
+    g_assert_true (isnan (estimate.spread_px));
+  }
+}
+
+/* A line goes through the same places, however the detector is cropped and binned. */
+static void
+test_seen (void)
+{
+  static const TdScanFrame frames[] = {
+    { .crop_column = 0 },
+    { .crop_column = 5, .crop_row = 8, .crop_columns = 40, .crop_rows = 30 },
+    { .bin_columns = 2, .bin_rows = 2 },
+    { .bin_columns = 4, .bin_rows = 1 },
+    { .bin_columns = 1, .bin_rows = 3 },
+    { .crop_column = 3,
+      .crop_row = 7,
+      .crop_columns = 60,
+      .crop_rows = 36,
+      .bin_columns = 2,
+      .bin_rows = 3 },
+  };
+  const TdScanFacts facts = { .n_columns = 100, .n_rows = 48 };
+  const TdAxisLine line = td_axis_line (44.3, 0.9, 48);
+
+  g_assert_cmpfloat_with_epsilon (line.slope, tan (0.9 * G_PI / 180), 1e-12);
+  g_assert_cmpfloat_with_epsilon (td_axis_line_at (&line, 23.5), 44.3, 1e-12);
+  g_assert_cmpfloat_with_epsilon (td_axis_line_at (&line, 0), 44.3 - 23.5 * line.slope, 1e-12);
+  for (guint i = 0; i < G_N_ELEMENTS (frames); i++) {
+    const TdScanFrame *frame = &frames[i];
+    const guint n_rows = (frame->crop_rows ? frame->crop_rows : 48) / MAX (frame->bin_rows, 1);
+    const TdAxisLine seen = td_axis_line_seen (&line, &facts, frame, n_rows);
+    g_assert_cmpfloat (seen.middle_row, ==, (n_rows - 1) / 2.0);
+    for (guint row = 0; row < n_rows; row++) {
+      const double there = td_scan_frame_row_back (frame, 48, row);
+      g_assert_cmpfloat_with_epsilon (
+          td_axis_line_at (&seen, row),
+          td_scan_frame_column (frame, 100, td_axis_line_at (&line, there)), 1e-9);
+    }
+  }
+}
+
+/* Which quality suits: a whole turn is from 288 degrees on. */
+static void
+test_quality_for (void)
+{
+  static const struct {
+    double range_deg;
+    gboolean cut_off;
+    TdAxisQuality quality;
+  } cases[] = {
+    { 180, FALSE, TD_AXIS_QUALITY_NEGATIVITY }, { 180, TRUE, TD_AXIS_QUALITY_FLATNESS },
+    { 286, FALSE, TD_AXIS_QUALITY_NEGATIVITY }, { 290, FALSE, TD_AXIS_QUALITY_STEEPNESS },
+    { 360, TRUE, TD_AXIS_QUALITY_STEEPNESS },
+  };
+  enum { VIEWS = 40, COLUMNS = 20 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    float rows[VIEWS * COLUMNS];
+    double angles[VIEWS];
+    for (guint v = 0; v < VIEWS; v++) {
+      angles[v] = cases[i].range_deg * G_PI / 180 * v / (VIEWS - 1);
+      for (guint u = 0; u < COLUMNS; u++)
+        rows[v * COLUMNS + u] = cases[i].cut_off || (u > 5 && u < 15);
+    }
+    g_assert_cmpint (td_axis_quality_for (rows, VIEWS, COLUMNS, angles), ==, cases[i].quality);
+  }
+}
+
+/* A pair is exact within a fiftieth of a step. Two views that half a turn falls between are 1.6
+   steps apart at the most. Else it is missed by 3.5 steps, or by 12 degrees. */
+static void
+test_pair_limits (void)
+{
+  static const struct {
+    double degrees[6];
+    guint n;
+    guint n_pairs, n_exact;
+    double off_deg; /* of the nearest */
+  } cases[] = {
+    { { 0, 10, 20, 180 }, 4, 2, 2, 0 },
+    { { 0, 10, 20, 180.19 }, 4, 2, 2, 0 },
+    { { 0, 10, 20, 179.81 }, 4, 2, 2, 0 },
+    /* No more: from the last view alone, half a turn on, two views lie on either side. */
+    { { 0, 10, 20, 180.21 }, 4, 1, 0, 0 },
+    { { 0, 10, 20, 195 }, 4, 1, 0, 0 },
+    { { 0, 15.5, 170, 183 }, 4, 2, 0, 0 },
+    { { 0, 10, 20, 30, 171.5 }, 5, 1, 0, -8.5 },
+    { { 0, 10, 20, 30, 168.1 }, 5, 1, 0, -11.9 },
+    { { 0, 10, 20, 30, 167.9 }, 5, 0, 0, 0 },
+    { { 0, 1, 2, 3, 176.6 }, 5, 1, 0, -3.4 },
+    { { 0, 1, 2, 3, 176.4 }, 5, 0, 0, 0 },
+    { { 90, 91, 92, 93, 273.7 }, 5, 3, 0, 0.7 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    double angles[6];
+    guint exact = 0;
+    for (guint k = 0; k < cases[i].n; k++)
+      angles[k] = cases[i].degrees[k] * G_PI / 180;
+    g_autoptr (GArray) pairs = td_axis_pairs (angles, cases[i].n);
+    for (guint k = 0; k < pairs->len; k++) {
+      const TdAxisPair *pair = &g_array_index (pairs, TdAxisPair, k);
+      exact += pair->off_rad == 0 && pair->below == pair->above;
+      g_assert_cmpuint (MAX (pair->below, pair->above), <, cases[i].n);
+      g_assert_true (pair->share >= 0 && pair->share <= 1);
+    }
+    g_test_message ("%u: %u pairs, %u exact", i, pairs->len, exact);
+    g_assert_cmpuint (pairs->len, ==, cases[i].n_pairs);
+    g_assert_cmpuint (exact, ==, cases[i].n_exact);
+    if (pairs->len > 0)
+      g_assert_cmpfloat_with_epsilon (g_array_index (pairs, TdAxisPair, 0).off_rad,
+                                      cases[i].off_deg * G_PI / 180, 1e-9);
+  }
+}
+
+/* The error of a centre by six bands of frequencies: each has a sixth of all bends. */
+static void
+test_scatter_of_parts (void)
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed (23);
+
+  for (guint round = 0; round < 40; round++) {
+    const guint n = 6 + 5 * round;
+    g_autofree double *parts = g_new (double, 3 * n);
+    double bend = 0, squares = 0, seen = 0, slope = 0;
+    guint band = 1;
+
+    for (guint i = 0; i < n; i++) {
+      parts[n + i] = g_rand_double (random);
+      parts[i] = parts[n + i] + g_rand_double_range (random, 0.1, 1);
+      parts[2 * n + i] = parts[n + i] + g_rand_double_range (random, 0.1, 1);
+      bend += parts[i] + parts[2 * n + i] - 2 * parts[n + i];
+    }
+    for (guint i = 0; i < n; i++) {
+      seen += parts[i] + parts[2 * n + i] - 2 * parts[n + i];
+      slope += (parts[2 * n + i] - parts[i]) / 2;
+      if (seen >= bend * band / 6 || i == n - 1) {
+        squares += slope * slope;
+        slope = 0;
+        while (band < 6 && seen >= bend * band / 6)
+          band++;
+      }
+    }
+    g_assert_cmpfloat_with_epsilon (td_axis_scatter (parts, n, 0.25),
+                                    0.25 * 1.6 * sqrt (squares) / bend, 1e-9);
+  }
+  const double flat[] = { 1, 2, 3, 1, 2, 3, 1, 2, 3 }; /* no bend tells no error */
+  g_assert_true (isnan (td_axis_scatter (flat, 3, 1)));
+}
+
 /* Trials by chance: of one method or all, on one row or many. They scatter, lie far off, are weak,
    or have no answer. The tilt is known or not. What each comes to is kept. */
 static void
@@ -1059,6 +1349,29 @@ test_invented (void)
   }
 }
 
+/* A copy has everything, and memory of its own. */
+static void
+test_result_copy (void)
+{
+  TdAxisTrial trials[] = { { 1, 50, 30, 0.5, 0.03 }, { 2, 60, 31, 0.7, 0.04 } };
+  TdAxisResult result = { .centre_px = 30.25,
+                          .uncertainty_px = 0.5,
+                          .tilt_deg = 0.1,
+                          .trials = trials,
+                          .n_trials = 2,
+                          .advice = (char *) "words" };
+  TdAxisResult *copy = td_axis_result_copy (&result);
+
+  g_assert_true (copy->trials != trials && copy->advice != result.advice);
+  g_assert_cmpmem (copy->trials, 2 * sizeof *trials, trials, sizeof trials);
+  g_assert_cmpstr (copy->advice, ==, "words");
+  g_assert_cmpfloat (copy->centre_px, ==, 30.25);
+  g_assert_cmpfloat (copy->tilt_deg, ==, 0.1);
+  g_assert_cmpuint (copy->n_trials, ==, 2);
+  td_axis_result_free (copy);
+  td_axis_result_free (NULL);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -1066,6 +1379,7 @@ main (int argc, char **argv)
   g_test_add_func ("/axis/formula/spectrum", test_spectrum);
   g_test_add_func ("/axis/formula/whiten", test_whiten);
   g_test_add_func ("/axis/formula/likeness", test_likeness);
+  g_test_add_func ("/axis/formula/climb", test_climb);
   g_test_add_func ("/axis/formula/wedge", test_wedge);
   g_test_add_func ("/axis/formula/quality", test_quality);
   g_test_add_func ("/axis/formula/step", test_step);
@@ -1078,6 +1392,13 @@ main (int argc, char **argv)
   g_test_add_func ("/axis/stripes", test_stripes);
   g_test_add_func ("/axis/bands", test_bands);
   g_test_add_func ("/axis/bands-memory", test_bands_memory);
+  g_test_add_func ("/axis/bins", test_bins);
+  g_test_add_func ("/axis/peaks", test_peaks);
+  g_test_add_func ("/axis/seen", test_seen);
+  g_test_add_func ("/axis/quality-for", test_quality_for);
+  g_test_add_func ("/axis/pair-limits", test_pair_limits);
+  g_test_add_func ("/axis/scatter-of-parts", test_scatter_of_parts);
+  g_test_add_func ("/axis/result-copy", test_result_copy);
   g_test_add_func ("/axis/consensus/votes", test_votes);
   g_test_add_func ("/axis/consensus/errors", test_errors);
   g_test_add_func ("/axis/consensus/guess", test_guess);

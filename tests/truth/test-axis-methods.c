@@ -213,6 +213,50 @@ test_alike (void)
     }
 }
 
+/* The same in units ten thousand times smaller or larger: nothing is compared with a figure that
+   has the sample's unit. */
+static void
+test_units (void)
+{
+  static const Sample samples[] = {
+    { 48, HALF (41), 0, 25.3, 20, 0.02, FALSE, 1 },
+    { 48, 40, 180, 0, 25.3, 20, 0.02, FALSE, 1 }, /* no view is opposite */
+    { 60, 80, 360, 0, 33.2, 22, 0.02, FALSE, 9 },
+    { 60, 80, 360, 0, 47.2, 40, 0.02, FALSE, 9 },
+    { 60, 45, 360, 5, 44.3, 38, 0.02, TRUE, 3 }, /* opposite to a view lies none, but two */
+  };
+  static const double units[] = { 1e-4, 1e4 };
+  static const TdAxisMethodKind *const all[]
+      = { &td_axis_correlation, &td_axis_fourier, &td_axis_sharpness, &td_axis_overlap };
+
+  for (guint i = 0; i < G_N_ELEMENTS (samples); i++) {
+    const Sample *s = &samples[i];
+    const gsize n = (gsize) s->n_columns * s->n_views;
+    const double first_px = 0.4 * s->n_columns, last_px = s->n_columns - 8;
+    g_auto (Views) views = { 0 }, other = { 0 };
+    views_make (s, &views);
+    other.angles_rad = g_memdup2 (views.angles_rad, s->n_views * sizeof (double));
+    other.sinogram = g_new (float, n);
+    for (guint k = 0; k < G_N_ELEMENTS (all); k++) {
+      const TdAxisEstimate as_is = find_in (all[k], s, &views, first_px, last_px);
+      td_test_pin ("%u, %s: %.4f, confidence %.3f, spread %.4f", i, all[k]->name, as_is.centre_px,
+                   as_is.confidence, as_is.spread_px);
+      for (guint u = 0; u < G_N_ELEMENTS (units); u++) {
+        for (gsize p = 0; p < n; p++)
+          other.sinogram[p] = (float) (units[u] * views.sinogram[p]);
+        const TdAxisEstimate scaled = find_in (all[k], s, &other, first_px, last_px);
+        g_assert_cmpint (isfinite (scaled.centre_px), ==, isfinite (as_is.centre_px));
+        g_assert_cmpstr (scaled.reason, ==, as_is.reason);
+        if (!isfinite (as_is.centre_px))
+          continue;
+        g_assert_cmpfloat_with_epsilon (scaled.centre_px, as_is.centre_px, 1e-3);
+        g_assert_cmpfloat_with_epsilon (scaled.confidence, as_is.confidence, 1e-3);
+        g_assert_cmpfloat_with_epsilon (scaled.spread_px, as_is.spread_px, 1e-3);
+      }
+    }
+  }
+}
+
 /* Stripes that stand still match themselves in the middle of the detector, in every pair of views.
    The correlation looks past them wherever pairs are exact, or between two views. */
 static void
@@ -493,6 +537,15 @@ test_overlap (void)
     const TdAxisEstimate half
         = find_in (&td_axis_overlap, s, &views, s->centre_px - 9, s->centre_px + 5);
     g_assert_cmpfloat_with_epsilon (half.centre_px, estimate.centre_px, 1e-2);
+    /* Where nothing else is searched, nothing else is as likely. */
+    const TdAxisEstimate narrow
+        = find_in (&td_axis_overlap, s, &views, s->centre_px - 1.2, s->centre_px + 1.6);
+    g_assert_cmpfloat_with_epsilon (narrow.centre_px, estimate.centre_px, 0.1);
+    g_assert_cmpfloat (narrow.confidence, >, 0.99);
+    /* Centres are tried at half columns, of which such a range has none. */
+    const TdAxisEstimate between = find_in (&td_axis_overlap, s, &views, 40.1, 40.4);
+    g_assert_true (isnan (between.centre_px) && between.confidence == 0);
+    g_assert_nonnull (between.reason);
     const gboolean right = s->centre_px > n / 2;
     const TdAxisEstimate none = find_in (&td_axis_overlap, s, &views, right ? 5 : s->centre_px + 10,
                                          right ? s->centre_px - 10 : n - 5);
@@ -902,12 +955,59 @@ test_slices_see (void)
   }
 }
 
+/* Trials for people are slices of that row alone, of whatever many, and as sharp as is said. */
+static void
+test_slices_shown (void)
+{
+  enum { ROWS = 3, VIEWS = 30, COLUMNS = 24, TRIALS = 19 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdDevice) device = td_device_open ("host", &error);
+  double centres[TRIALS], angles[VIEWS], sharpness[TRIALS];
+  g_autofree float *rows = g_new (float, ROWS *VIEWS *COLUMNS);
+  float slice[COLUMNS * COLUMNS];
+
+  td_test_random (rows, ROWS * VIEWS * COLUMNS, 12);
+  for (guint v = 0; v < VIEWS; v++)
+    angles[v] = G_PI * v / VIEWS;
+  for (guint i = 0; i < TRIALS; i++)
+    centres[i] = 9.3 + 0.37 * i;
+  g_autoptr (TdScan) scan = td_test_scan (rows, ROWS, VIEWS, COLUMNS, angles);
+  const TdRowSource source = { .device = device, .scan = scan };
+  for (guint row = 0; row < ROWS; row++) {
+    float *sinogram = rows + row * VIEWS * COLUMNS;
+    g_autofree float *shown
+        = td_axis_trial_slices (&source, row, centres, TRIALS, sharpness, NULL, &error);
+    g_assert_no_error (error);
+    g_autofree float *unasked
+        = td_axis_trial_slices (&source, row, centres, TRIALS, NULL, NULL, &error);
+    g_assert_cmpmem (shown, sizeof slice * TRIALS, unasked, sizeof slice * TRIALS);
+    td_axis_destripe (sinogram, VIEWS, COLUMNS);
+    const TdAxisQuality quality = td_axis_quality_for (sinogram, VIEWS, COLUMNS, angles);
+    const TdAxisInput input = { .sinogram = sinogram,
+                                .n_views = VIEWS,
+                                .n_columns = COLUMNS,
+                                .angles_rad = angles,
+                                .device = device };
+    g_autoptr (TdAxisSlices) slices = td_axis_slices_new (&input, 1, 0, &error);
+    g_assert_no_error (error);
+    for (guint i = 0; i < TRIALS; i++) {
+      const float *one = shown + i * G_N_ELEMENTS (slice);
+      g_assert_true (td_axis_slices_run (slices, &centres[i], 1, slice, &error));
+      for (guint p = 0; p < G_N_ELEMENTS (slice); p++)
+        g_assert_cmpfloat_with_epsilon (one[p], slice[p], 1e-5);
+      g_assert_cmpfloat_with_epsilon (
+          sharpness[i], td_axis_quality (quality, one, COLUMNS, 0.45 * COLUMNS), 1e-9);
+    }
+  }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/axis-methods/found", test_found);
   g_test_add_func ("/axis-methods/alike", test_alike);
+  g_test_add_func ("/axis-methods/units", test_units);
   g_test_add_func ("/axis-methods/still", test_still);
   g_test_add_func ("/axis-methods/missed", test_missed);
   g_test_add_func ("/axis-methods/spread", test_spread);
@@ -921,5 +1021,6 @@ main (int argc, char **argv)
   g_test_add_func ("/axis-methods/unsuited", test_unsuited);
   g_test_add_func ("/axis-methods/slices/shifted", test_slices);
   g_test_add_func ("/axis-methods/slices/see", test_slices_see);
+  g_test_add_func ("/axis-methods/slices/shown", test_slices_shown);
   return g_test_run ();
 }

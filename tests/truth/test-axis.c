@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compute/axis/axis.h"
 #include "compute/engine/centre.h"
 #include "compute/engine/plan.h"
 #include "compute/methods/methods.h"
@@ -12,6 +13,8 @@
 #include "dataset/scan-private.h"
 #include "dataset/sort.h"
 #include "tests/common/devices.h"
+#include "tests/common/faulty.h"
+#include "tests/common/inner-scan.h"
 #include "tests/common/measured.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/pins.h"
@@ -284,6 +287,104 @@ end_last (double fraction, const char *what, gpointer user)
   g_assert_cmpint (fraction == 1, ==, g_str_equal (what, "done"));
 }
 
+/* What is told of the progress, and what is done by then, in parts of the whole. */
+typedef struct {
+  const char *const *says;
+  const double *parts; /* what each of these takes */
+  guint n, told;
+} Telling;
+
+static void
+compare_told (double fraction, const char *what, gpointer user)
+{
+  Telling *telling = user;
+  double before = 0, all = 0;
+
+  g_assert_cmpuint (telling->told, <, telling->n);
+  g_assert_cmpstr (what, ==, telling->says[telling->told]);
+  for (guint i = 0; i < telling->n; i++) {
+    all += telling->parts[i];
+    before += i < telling->told ? telling->parts[i] : 0;
+  }
+  g_assert_cmpfloat_with_epsilon (fraction, before / all, 1e-9);
+  telling->told++;
+}
+
+/* What is begun, row by row and method by method. A method takes one part for each row, trial
+   slices three, and whole projections two. */
+static void
+test_told (void)
+{
+#define BIT(method) (1u << TD_AXIS_##method)
+  static const struct {
+    guint methods, first, end, n_rows, trials;
+    const char *says[16];
+    double parts[16];
+  } cases[] = {
+    { BIT (CORRELATION),
+      0,
+      0,
+      2,
+      2,
+      { "row 2: reading", "row 6: reading", "2 rows: correlation", "done" },
+      { 1, 1, 2 } },
+    { BIT (FOURIER), 0, 1, 1, 1, { "row 0: reading", "1 row: fourier", "done" }, { 1, 1 } },
+    { BIT (OVERLAP) | BIT (SHARPNESS),
+      3,
+      5,
+      3, /* there are two */
+      4,
+      { "row 3: reading", "row 4: reading", "row 3: overlap", "row 4: overlap", "row 3: sharpness",
+        "row 4: sharpness", "done" },
+      { 1, 1, 1, 1, 3, 3 } },
+    /* where the rows' centre is, is what whole projections begin with */
+    { BIT (PROJECTIONS),
+      0,
+      9,
+      1,
+      1,
+      { "row 4: reading", "1 row: correlation", "projections", "done" },
+      { 1, 1, 2 } },
+    { 0,
+      8,
+      9,
+      1,
+      5,
+      { "row 8: reading", "row 8: overlap", "1 row: correlation", "1 row: fourier",
+        "row 8: sharpness", "projections", "done" },
+      { 1, 1, 1, 1, 3, 2 } },
+  };
+  g_autoptr (GError) error = NULL;
+  TdPhantomScan spec;
+  TdRecipe recipe;
+
+  td_phantom_scan_init (&spec, "discs", 48, 9, 80);
+  spec.range_deg = 360;
+  spec.centre_px = 25.4;
+  g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, &error);
+  g_assert_no_error (error);
+  recipe_init (&recipe, "host");
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TdEngine) engine = td_engine_new (td_methods);
+    Telling telling = { cases[i].says, cases[i].parts, 0, 0 };
+    const TdAxisOptions options = { .methods = cases[i].methods,
+                                    .row_first = cases[i].first,
+                                    .row_end = cases[i].end,
+                                    .n_rows = cases[i].n_rows,
+                                    .progress = compare_told,
+                                    .progress_user = &telling };
+    while (telling.says[telling.n])
+      telling.n++;
+    g_autoptr (TdAxisResult) result
+        = td_engine_find_axis (engine, scan, &recipe, &options, NULL, &error);
+    g_assert_no_error (error);
+    td_test_pin ("%u: %.3f +- %.3f", i, result->centre_px, result->uncertainty_px);
+    g_assert_cmpuint (telling.told, ==, telling.n);
+    g_assert_cmpuint (result->n_trials, ==, cases[i].trials);
+  }
+#undef BIT
+}
+
 static void
 cancel_soon (double fraction, const char *what, gpointer user)
 {
@@ -311,6 +412,89 @@ test_cancel (void)
       = td_engine_find_axis (engine, scan, &recipe, &options, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpfloat_with_epsilon (result->centre_px, 66.4, 0.1);
+}
+
+/* ── Faults ── */
+
+typedef struct {
+  TdScan *inner;
+  gint left; /* atomic: reads before one fails */
+} Failing;
+
+static gboolean
+fill_or_fail (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
+              GCancellable *cancellable, GError **error)
+{
+  Failing *failing = source;
+
+  if (g_atomic_int_add (&failing->left, -1) == 0)
+    return td_set_error (error, TD_ERROR_IO, "This read fails");
+  return failing->inner->vtable->fill (failing->inner->source, range, target, cancellable, error);
+}
+
+/* No result is made of what could not be read, or of what the device did not do. The search ends
+   with that error, whichever read or call it was. Some calls are tried in another way. */
+static void
+test_faults (void)
+{
+  static const TdScanSource vtable = { .fill = fill_or_fail };
+  static const struct {
+    guint methods;
+    double reach_px;
+  } cases[] = { { 1u << TD_AXIS_CORRELATION | 1u << TD_AXIS_PROJECTIONS, 9 },
+                { 1u << TD_AXIS_SHARPNESS, 0.5 } };
+  g_autoptr (GError) error = NULL;
+  TdPhantomScan spec;
+  TdRecipe recipe;
+
+  td_phantom_scan_init (&spec, "discs", 32, 9, 24);
+  spec.range_deg = 360;
+  spec.centre_px = 17.3;
+  spec.n_flats = 2;
+  spec.n_darks = 2;
+  Failing failing = { td_phantom_scan_new (&spec, &error), 0 };
+  g_assert_no_error (error);
+  td_recipe_init (&recipe);
+  g_autoptr (TdDevice) device = td_device_open ("host", &error);
+  g_autoptr (TdScan) scan = td_test_scan_around (failing.inner, &vtable, &failing);
+  td_geometry_init_parallel (&scan->facts.geometry);
+  const TdRowSource source = { device, scan, NULL, recipe.steps, recipe.n_steps };
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (cases); i++) {
+    const gboolean of_device = i % 2;
+    const double reach_px = cases[i / 2].reach_px;
+    const TdAxisOptions options = { .methods = cases[i / 2].methods,
+                                    .n_rows = of_device ? 1 : 2,
+                                    .search_first_px = 17.1 - reach_px,
+                                    .search_last_px = 17.1 + reach_px };
+    gboolean failed = TRUE;
+    guint n = 0, errors = 0;
+
+    failing.left = -1;
+    g_autoptr (TdAxisResult) sound = td_axis_find (&source, &options, NULL, &error);
+    g_assert_no_error (error);
+    for (; failed; n++) {
+      failing.left = of_device ? -1 : (gint) n;
+      td_faulty_begin (device);
+      if (of_device)
+        td_faulty.calls_left = (gint) n;
+      td_faulty.failures_left = 1;
+      td_faulty.code = TD_ERROR_IO;
+      g_autoptr (TdAxisResult) result = td_axis_find (&source, &options, NULL, &error);
+      failed = of_device ? td_faulty_failed () : g_atomic_int_get (&failing.left) < 0;
+      td_faulty_end ();
+      g_assert_cmpint (result == NULL, ==, error != NULL);
+      if (error)
+        g_assert_nonnull (strstr (error->message, of_device ? "made to fail" : "This read fails"));
+      else
+        g_assert_cmpfloat_with_epsilon (result->centre_px, sound->centre_px, 1e-3);
+      g_assert_true (error || of_device || !failed);
+      errors += error != NULL;
+      g_clear_error (&error);
+    }
+    g_test_message ("%u: %u faults, %u errors", i, n - 1, errors);
+    g_assert_cmpuint (errors, >, 3);
+  }
+  td_scan_unref (failing.inner);
 }
 
 static void
@@ -381,7 +565,9 @@ main (int argc, char **argv)
   g_test_add_func ("/axis/small", test_small);
   g_test_add_func ("/axis/once", test_once);
   g_test_add_func ("/axis/plan", test_plan);
+  g_test_add_func ("/axis/told", test_told);
   g_test_add_func ("/axis/cancel", test_cancel);
+  g_test_add_func ("/axis/faults", test_faults);
   g_test_add_func ("/axis/options", test_options);
   return g_test_run ();
 }
