@@ -310,6 +310,65 @@ test_small_discs (void)
   }
 }
 
+/* Profiles by chance: discs of any size about the axis, some beyond the row, with stripes and
+   noise. Some columns are not known. The axis is known well, hardly or not at all. What is taken
+   off, and what is then known, is kept. */
+static void
+test_profiles (void)
+{
+  enum { PROFILES = 48 };
+
+  for (guint i = 0; i < PROFILES; i++) {
+    const gint n = 64 + 5 * (gint) i;
+    const double noise = i % 4 ? 1e-4 * (i % 4) : 0;
+    g_autoptr (GRand) random = g_rand_new_with_seed (900 + i);
+    g_autofree double *p = g_new0 (double, n), *values = g_new (double, n);
+    g_autofree double *errors = g_new0 (double, n);
+    g_autofree guint8 *unknown = g_new0 (guint8, n), *edges = g_new0 (guint8, n);
+    g_autofree float *spreads = g_new0 (float, n), *left = g_new (float, n);
+    const double axis = (i % 6 == 5 ? g_rand_double_range (random, 0, 0.2)
+                                    : g_rand_double_range (random, 0.4, 0.6))
+                        * n;
+
+    for (guint k = 0; k <= i % 3; k++) {
+      const double radius = n * g_rand_double_range (random, 0.03, k ? 0.3 : 0.6);
+      const double height = g_rand_double_range (random, 0.002, 0.02);
+      for (gint c = 0; c < n; c++)
+        p[c] += height * sqrt (MAX (0, radius * radius - (c - axis) * (c - axis)));
+    }
+    for (guint k = 0; k < i % 5; k++)
+      p[g_rand_int_range (random, 0, n)] += g_rand_double_range (random, -0.03, 0.03);
+    for (gint c = 0; c < n; c++) {
+      values[c] = 2 * p[c] - p[MAX (c - 1, 0)] - p[MIN (c + 1, n - 1)]
+                  + noise * g_rand_double_range (random, -1, 1);
+      errors[c] = noise;
+      unknown[c] = g_rand_double (random) < 0.02 * (i % 7 / 3);
+      spreads[c] = (float) (1e-4 * g_rand_double (random));
+    }
+    TdRingsProfile profile = { (guint) n,
+                               i % 8 == 7 ? NAN : axis + 0.02 * g_rand_double_range (random, -1, 1),
+                               i % 3 ? 0.02 : 0.5,
+                               values,
+                               errors,
+                               unknown,
+                               edges,
+                               i % 2 ? spreads : NULL };
+    td_rings_take_discs (&profile);
+    guint n_edges = 0, places = 0;
+    for (gint c = 0; c < n; c++) {
+      n_edges += edges[c];
+      places += edges[c] * (guint) c;
+      left[c] = (float) (1e3 * values[c]);
+    }
+    td_test_pin ("%u: axis %.2f of %.2f, %.3f, %u edges of sum %u", i, profile.axis, axis,
+                 profile.axis_error, n_edges, places);
+    td_test_pin_values ("left", left, (gsize) n);
+    for (gint c = 0; c < n; c++)
+      left[c] = (float) (1e3 * errors[c]);
+    td_test_pin_values ("errors", left, (gsize) n);
+  }
+}
+
 enum { N = 200, DEAD = 120, STRIPE = 60 };
 
 typedef struct {
@@ -636,6 +695,7 @@ main (int argc, char **argv)
   g_test_add_func ("/rings-offsets/disc", test_disc);
   g_test_add_func ("/rings-offsets/gaps", test_gaps);
   g_test_add_func ("/rings-offsets/small-discs", test_small_discs);
+  g_test_add_func ("/rings-offsets/profiles", test_profiles);
   g_test_add_func ("/rings-offsets/columns", test_columns);
   g_test_add_func ("/rings-offsets/two-dead", test_two_dead);
   g_test_add_func ("/rings-offsets/no-rings", test_no_rings);

@@ -245,6 +245,9 @@ test_turns (void)
   g_assert_cmpuint (td_rings_shade_bins (1), ==, 1);
   g_assert_cmpuint (td_rings_shade_bins (256), ==, 256);
   g_assert_cmpuint (td_rings_shade_bins (1800), ==, 225);
+  /* Of as few views each as leave 256 at the most, but for the last one's rest. */
+  for (guint v = 1; v < 3000; v++)
+    g_assert_cmpuint (td_rings_shade_bins (v), ==, (guint) (v / ceil (v / 256.0) + 0.5));
 }
 
 /* In a row of air only shade is left. What a wave across columns adds is all found again. Nothing

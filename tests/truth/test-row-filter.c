@@ -157,6 +157,106 @@ test_chunks (gconstpointer id)
   check (device, &filter, 3, 2 * 65535 + 3, 2 * 65535 + 3);
 }
 
+/* What each column of a row counts for about its own centre, by compute/row-blend.h. */
+static double
+blend_weight (guint n_columns, double centre, guint column)
+{
+  const gboolean on_left = centre <= (n_columns - 1) / 2.0; /* the nearer edge is */
+  const double u = on_left ? column - centre : centre - column;
+  const double o = MAX (on_left ? centre : n_columns - 1 - centre, 0.5);
+  const double t = CLAMP ((u + o) / (2 * o), 0, 1);
+
+  return t * t * t * (10 - 15 * t + 6 * t * t);
+}
+
+/* Half acquisition: rows of several sinograms, each about a centre of its own, from some row of the
+   first one on. Weighted where they are measured, they are filtered into wider ones. On a card a
+   chunk ends within a sinogram. */
+static void
+test_blends (gconstpointer id)
+{
+  static const struct {
+    guint n_columns, shift, n_rows;
+    TdRowBlend blend;
+  } cases[] = {
+    { 7, 0, 23, { 0, 5, 3, 1.5, 0 } },
+    { 7, 0, 23, { 0, 5, 3, 1.25, 0.5 } },
+    { 9, 4, 41, { 4, 4, 6, 6.5, -0.25 } },
+    { 9, 4, 40, { 4, 40, 0, 5, 0 } },
+    { 8, 3, 18, { 3, 1, 2, 8.5, -0.75 } }, /* beside the detector, then not */
+    { 12, 5, 33, { 5, 0, 0, 3, 0 } },      /* no weights: shifted only */
+    { 3, 1, 2 * 65535 + 7, { 1, 50000, 20000, 2, -0.25 } },
+  };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdDevice) device = td_device_open (id, &error);
+  g_autoptr (TdQueue) queue = td_queue_new (device, &error);
+
+  g_assert_no_error (error);
+  for (guint k = 0; k < G_N_ELEMENTS (cases); k++) {
+    const guint n = cases[k].n_columns, wide = n + 5, n_rows = cases[k].n_rows;
+    const TdFilter spec = { TD_FILTER_RAM_LAK, 1, 0, k % 2 };
+    const TdRowBlend *blend = &cases[k].blend;
+    const gsize bytes[2] = { sizeof (float) * n * n_rows, sizeof (float) * wide * n_rows };
+    g_autofree float *rows = g_malloc (bytes[0]), *got = g_malloc (bytes[1]);
+    g_autofree float *placed = g_malloc (bytes[1]);
+    g_autofree double *expected = g_new (double, (gsize) wide *n_rows);
+    g_autoptr (TdBuffer) from = td_buffer_new (device, bytes[0], &error);
+    g_autoptr (TdBuffer) to = td_buffer_new (device, bytes[1], &error);
+    g_autoptr (TdRowFilter) filter = td_row_filter_new (device, n, wide, n_rows, &error);
+    double off = 0, norm = 0;
+
+    g_assert_no_error (error);
+    td_test_random (rows, (gsize) n * n_rows, 11 + k);
+    for (guint row = 0; row < n_rows; row++) {
+      const float *in = rows + (gsize) row * n;
+      float *place = placed + (gsize) row * wide;
+      const guint sinogram = blend->n_views ? (blend->row0 + row) / blend->n_views : 0;
+      const double centre = blend->centre_px + sinogram * blend->centre_step_px;
+      for (guint i = 0; i < wide; i++) {
+        const gint column = (gint) i - (gint) blend->shift;
+        const guint c = (guint) CLAMP (column, 0, (gint) n - 1);
+        place[i] = (gint) c != column && !spec.extend_edges
+                       ? 0
+                       : in[c] * (blend->n_views ? blend_weight (n, centre, c) : 1);
+      }
+    }
+    reference (&spec, wide, n_rows, placed, expected);
+    g_assert_true (td_row_filter_set (filter, &spec, &error));
+    td_upload (queue, from, 0, rows, bytes[0], &error);
+    g_assert_true (td_row_filter_run (filter, queue, (TdPlace) { from, 0 }, n_rows, blend,
+                                      (TdPlace) { to, 0 }, &error));
+    td_download (queue, got, to, 0, bytes[1], &error);
+    g_assert_true (td_queue_finish (queue, &error));
+    for (gsize i = 0; i < (gsize) wide * n_rows; i++) {
+      off += pow (got[i] - expected[i], 2);
+      norm += expected[i] * expected[i];
+    }
+    g_test_message ("%u: %.1e", k, sqrt (off / norm));
+    g_assert_cmpfloat (sqrt (off), <=, BOUND * sqrt (norm));
+  }
+}
+
+/* A filter takes as much of a device's memory as plans count for it. */
+static void
+test_memory (gconstpointer id)
+{
+  static const guint shapes[][2] = { { 100, 7 }, { 333, 64 }, { 1025, 1001 } }; /* wide, rows */
+  g_autoptr (TdDevice) device = td_device_open (id, NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (shapes); i++) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdDevice) account = td_device_for_job (device, 0);
+    g_autoptr (TdRowFilter) filter
+        = td_row_filter_new (account, shapes[i][0] - 3, shapes[i][0], shapes[i][1], &error);
+
+    g_assert_no_error (error);
+    g_assert_cmpuint (td_device_peak_bytes (account), ==,
+                      td_device_info (device)->host_pointers
+                          ? 0
+                          : td_row_filter_workspace_bytes (shapes[i][0], shapes[i][1]));
+  }
+}
+
 /* Rows end where their buffers do, and begin at a value; a shifted row stays within its wide one.
  */
 static void
@@ -313,6 +413,44 @@ test_workspace (void)
     g_assert_cmpuint (td_row_filter_workspace_bytes (1024, rows), ==,
                       ((rows + 1) / 2 * 2 + 1) * td_filter_padded_size (1024) * sizeof (float));
   g_assert_cmpuint (td_row_filter_workspace_bytes (4096, G_MAXINT32), <, 300u << 20);
+  /* As few chunks as 64 MiB and a card's groups allow, and all of one size. Long lines have a
+     workspace of their own. */
+  static const guint widths[] = { 1, 3, 100, 2048, 2049, 10000, 3000000, 5000000 };
+  static const guint counts[]
+      = { 0, 1, 2, 3, 1023, 4096, 131070, 131071, 131072, 262145, 10000000 };
+  for (guint w = 0; w < G_N_ELEMENTS (widths); w++)
+    for (guint r = 0; r < G_N_ELEMENTS (counts); r++) {
+      const guint64 padded = td_filter_padded_size (widths[w]), line = padded * 2 * sizeof (float);
+      const guint64 pairs = (MAX (counts[r], 1) + 1) / 2,
+                    most = CLAMP ((64 << 20) / line, 1, 65535);
+      guint64 chunks = 1;
+      while (chunks * most < pairs)
+        chunks++;
+      const guint64 each = (pairs + chunks - 1) / chunks;
+      g_assert_cmpuint (td_row_filter_workspace_bytes (widths[w], counts[r]), ==,
+                        each * line * (padded > 4096 ? 2 : 1) + padded * sizeof (float));
+    }
+}
+
+/* Sizes that nobody has, or that an index does not hold, are refused. */
+static void
+test_sizes (void)
+{
+  static const struct {
+    guint n_columns, n_wide, max_rows;
+  } refused[] = { { 0, 5, 5 },        { 0, 0, 5 },        { 5, 4, 5 },
+                  { 5, 5, 0 },        { 5, 5, 1u << 31 }, { 5, G_MAXINT32 / 4 + 1, 5 },
+                  { 5, G_MAXUINT, 5 } };
+  g_autoptr (TdDevice) host = td_test_open ("host");
+
+  for (guint i = 0; i < G_N_ELEMENTS (refused); i++) {
+    g_autoptr (GError) error = NULL;
+    g_assert_null (td_row_filter_new (host, refused[i].n_columns, refused[i].n_wide,
+                                      refused[i].max_rows, &error));
+    g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);
+  }
+  g_autoptr (TdRowFilter) filter = td_row_filter_new (host, 5, 5, G_MAXINT32, NULL);
+  g_assert_nonnull (filter);
 }
 
 int
@@ -322,6 +460,7 @@ main (int argc, char **argv)
   g_test_add_func ("/row-filter/wide", test_wide);
   g_test_add_func ("/row-filter/double", test_double);
   g_test_add_func ("/row-filter/workspace", test_workspace);
+  g_test_add_func ("/row-filter/sizes", test_sizes);
   g_autoptr (GPtrArray) entries = td_device_list ();
   for (guint i = 0; i < entries->len; i++) {
     const TdDeviceEntry *entry = g_ptr_array_index (entries, i);
@@ -329,11 +468,15 @@ main (int argc, char **argv)
       continue;
     g_autofree char *path = g_strdup_printf ("/row-filter/%s/truth", entry->id);
     g_autofree char *chunks = g_strdup_printf ("/row-filter/%s/chunks", entry->id);
+    g_autofree char *blends = g_strdup_printf ("/row-filter/%s/blends", entry->id);
+    g_autofree char *memory = g_strdup_printf ("/row-filter/%s/memory", entry->id);
     g_autofree char *mirrored = g_strdup_printf ("/row-filter/%s/mirrored", entry->id);
     g_autofree char *limits = g_strdup_printf ("/row-filter/%s/limits", entry->id);
     g_test_add_data_func_full (path, g_strdup (entry->id), test_filter, g_free);
     g_test_add_data_func_full (limits, g_strdup (entry->id), test_limits, g_free);
     g_test_add_data_func_full (mirrored, g_strdup (entry->id), test_mirrored, g_free);
+    g_test_add_data_func_full (blends, g_strdup (entry->id), test_blends, g_free);
+    g_test_add_data_func_full (memory, g_strdup (entry->id), test_memory, g_free);
     g_test_add_data_func_full (chunks, g_strdup (entry->id), test_chunks, g_free);
   }
   return g_test_run ();
