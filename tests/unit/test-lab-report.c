@@ -61,24 +61,16 @@ resolution_of (const TdLabFrc *frc, const double *threshold)
   return 0;
 }
 
-static void
-check_frc (guint nx, guint ny, double noise, guint seed)
+/* (transfer full) */
+static TdLabFrc *
+check_frc_of (const float *a, const float *b, guint nx, guint ny)
 {
   const guint n = MIN (nx, ny), rings = n / 2 + 1;
   const int half = (int) n / 2;
-  g_autofree float *pictures = g_new (float, 3 * nx * ny);
   g_autofree double *planes = g_new (double, 2 * n * n), *sevenths = g_new (double, rings);
   g_autofree double *sums = g_new0 (double, 3 * rings), *counts = g_new0 (double, rings);
-  float *a = pictures, *b = pictures + nx * ny;
 
-  td_test_random (pictures, 3 * nx * ny, seed);
-  for (guint i = 0; i < nx * ny; i++) { /* smooth, and noise of either picture's own */
-    const double both = 2 * cos (0.5 * (i % nx) + 0.2 * (i / nx)) + cos (0.9 * (i / nx)) + 3;
-    a[i] = (float) (both + noise * a[i]);
-    b[i] = (float) (both + noise * b[i]);
-  }
-  a[5 * nx + 7] = NAN;
-  g_autoptr (TdLabFrc) frc = td_lab_frc_new (a, b, nx, ny);
+  TdLabFrc *frc = td_lab_frc_new (a, b, nx, ny);
   cut_circle (a, nx, ny, planes);
   cut_circle (b, nx, ny, planes + n * n);
   for (int fy = half - (int) n + 1; fy <= half; fy++)
@@ -99,13 +91,67 @@ check_frc (guint nx, guint ny, double noise, guint seed)
     const double m = sqrt (MAX (counts[r] / 2, 1)); /* ring 0 is one frequency */
     CLOSE (frc->frequency[r], (double) r / n);
     CLOSE (frc->half_bit[r], (0.2071 + 1.9102 / m) / (1.2071 + 0.9102 / m));
-    if (r > 0)
-      CLOSE (frc->correlation[r], sums[3 * r] / sqrt (sums[3 * r + 1] * sums[3 * r + 2]));
+    const double power = sqrt (sums[3 * r + 1] * sums[3 * r + 2]);
+    CLOSE (frc->correlation[r], r == 0 ? 1 : power > 0 ? sums[3 * r] / power : 0);
     sevenths[r] = 1.0 / 7;
   }
   td_test_pin ("%u x %u: half bit %.3f, 1/7 %.3f", nx, ny, frc->half_bit_px, frc->seventh_px);
   CLOSE (frc->half_bit_px, resolution_of (frc, frc->half_bit));
   CLOSE (frc->seventh_px, resolution_of (frc, sevenths));
+  return frc;
+}
+
+static void
+check_frc (guint nx, guint ny, double noise, guint seed)
+{
+  g_autofree float *pictures = g_new (float, 3 * nx * ny);
+  float *a = pictures, *b = pictures + nx * ny;
+
+  td_test_random (pictures, 3 * nx * ny, seed);
+  for (guint i = 0; i < nx * ny; i++) { /* smooth, and noise of either picture's own */
+    const double both = 2 * cos (0.5 * (i % nx) + 0.2 * (i / nx)) + cos (0.9 * (i / nx)) + 3;
+    a[i] = (float) (both + noise * a[i]);
+    b[i] = (float) (both + noise * b[i]);
+  }
+  a[5 * nx + 7] = NAN;
+  td_lab_frc_unref (check_frc_of (a, b, nx, ny));
+}
+
+/* Pictures with nothing in common from the first ring on, with all, and with nothing in them. */
+static void
+test_frc_ends (void)
+{
+  enum { N = 16, ALL = N * N };
+  g_autofree float *noise = g_new (float, 2 * ALL), *flat = g_new (float, 2 * ALL);
+
+  td_test_random (noise, 2 * ALL, 31);
+  for (guint i = 0; i < ALL; i++) {
+    flat[i] = 0;
+    flat[ALL + i] = NAN;
+  }
+  g_autoptr (TdLabFrc) apart = check_frc_of (noise, noise + ALL, N, N);
+  CLOSE (apart->half_bit_px, N); /* no better than the first ring */
+  g_autoptr (TdLabFrc) same = check_frc_of (noise, noise, N, N);
+  for (guint r = 0; r < same->n; r++)
+    CLOSE (same->correlation[r], 1);
+  g_assert_true (same->half_bit_px == 0 && same->seventh_px == 0);
+  const float *const nothing[] = { flat, flat + ALL };
+  for (guint i = 0; i < 4; i++) {
+    const float *a = i < 2 ? nothing[i] : noise, *b = i < 2 ? noise : nothing[i - 2];
+    g_autoptr (TdLabFrc) none = check_frc_of (a, b, N, N);
+    g_assert_true (none->correlation[1] == 0 && none->half_bit_px == N && none->seventh_px > 0);
+  }
+  g_assert_null (td_lab_frc_new (noise, noise, N, N - 1));
+  /* The first two rings are below, and those behind them are not: the first one counts. */
+  for (guint i = 0; i < ALL; i++) {
+    const double wave = 1.2 * cos (2 * G_PI * 4.5 / N * (i % N));
+    flat[i] = (float) (noise[i] + wave);
+    flat[ALL + i] = (float) (noise[ALL + i] + wave);
+  }
+  g_autoptr (TdLabFrc) late = check_frc_of (flat, flat + ALL, N, N);
+  g_assert_true (late->correlation[2] < late->half_bit[2]
+                 && late->correlation[3] > late->half_bit[3]);
+  CLOSE (late->half_bit_px, N);
 }
 
 static void
@@ -181,6 +227,153 @@ test_ends (void)
   }
 }
 
+/* Ends of an axis by their rule. Logarithmic ones are whole decades, a little away from the values.
+   Others are the least and the most value, with a margin of a 25th up and down. */
+static void
+check_fitted (const double *values, guint n, gboolean logarithmic, gboolean up, double low,
+              double high)
+{
+  double least = INFINITY, most = -INFINITY;
+
+  for (guint k = 0; k < n; k++)
+    if (isfinite (values[k]) && (!logarithmic || values[k] > 0)) {
+      least = fmin (least, values[k]);
+      most = fmax (most, values[k]);
+    }
+  if (logarithmic) {
+    least = isfinite (least) ? least : 0.1;
+    most = isfinite (most) ? most : 1;
+    CLOSE (low / pow (10, floor (log10 (least) - 0.05)), 1);
+    CLOSE (high / pow (10, ceil (log10 (most) + 0.05)), 1);
+    return;
+  }
+  least = isfinite (least) ? least : 0;
+  most = isfinite (most) ? most : 1;
+  const double margin = most > least ? (most - least) / 25 : MAX (fabs (most) / 10, 1e-13);
+  const double size = MAX (fabs (most), fabs (least));
+  g_assert_cmpfloat_with_epsilon (low, up ? least - margin : least, 1e-12 * size + 1e-16);
+  if (!up && most == least) /* something that can be divided by */
+    g_assert_cmpfloat_with_epsilon ((high - most) / MAX (size, 1), 1e-9, 1e-14);
+  else
+    g_assert_cmpfloat_with_epsilon (high, up ? most + margin : most, 1e-12 * size + 1e-16);
+}
+
+static void
+test_fitted (void)
+{
+  static const double all[][4] = {
+    { 1, 2, 3, 9 },       { -4, -1, 5, 0 },          { 7, 7, 7, 7 },
+    { 0, 0, 0, 0 },       { NAN, 30, INFINITY, 20 }, { NAN, NAN, NAN, NAN },
+    { 1, 10, 100, 1000 }, /* at a decade's edge: the next one is shown */
+    { 1.2, 90, 0, -3 },   { 1.1, 88, NAN, 5 },       { 2e-9, 3e-7, 4e-8, 5e-9 },
+    { -1, -2, 0, -3 },    { 1e5, 1e5, NAN, 1e5 },    { -20, -20, -20, -20 },
+  };
+
+  for (guint i = 0; i < 8 * G_N_ELEMENTS (all); i++) {
+    g_autoptr (TdLabPlot) plot = td_lab_plot_new ("", "", "");
+    const double *x = all[i / 8], *y = all[(i / 8 + 3) % G_N_ELEMENTS (all)];
+    plot->x_log = i & 1;
+    plot->y_log = i >> 1 & 1;
+    const guint first = i & 4 ? 1 : 2; /* points of the first of two curves */
+    for (guint s = 0; s < 2; s++) {
+      const guint from = s ? first : 0, n = s ? 4 - first : first;
+      TdLabSeries *series = td_lab_plot_add (plot, "", 0, n);
+      memcpy (series->x, x + from, n * sizeof *x);
+      memcpy (series->y, y + from, n * sizeof *y);
+    }
+    td_lab_plot_fit (plot);
+    check_fitted (x, 4, plot->x_log, FALSE, plot->x0, plot->x1);
+    check_fitted (y, 4, plot->y_log, TRUE, plot->y0, plot->y1);
+  }
+}
+
+/* Of axes by chance. Ticks are all multiples of the step that lie within. The step is 1, 2 or 5 of
+   a power of ten, and the one that is next to a fifth of the axis. */
+static void
+test_ticks_by_chance (void)
+{
+  float random[2 * 200];
+
+  td_test_random (random, G_N_ELEMENTS (random), 12);
+  for (guint i = 0; i < 200; i++) {
+    double ticks[TD_LAB_MOST_TICKS], step = 0;
+    const double low = 100.0 * random[2 * i], high = low + pow (10, 4.0 * random[2 * i + 1]);
+    const guint n = td_lab_plot_ticks (low, high, FALSE, ticks);
+    for (int e = -8; e < 5 && step == 0; e++)
+      for (guint k = 0; k < 3 && step == 0; k++) {
+        static const double sizes[] = { 1, 2, 5 }, ends[] = { 1.5, 3.5, 7.5 };
+        if ((high - low) / 5 < ends[k] * pow (10, e))
+          step = sizes[k] * pow (10, e);
+      }
+    const double first = ceil (low / step), last = floor (high / step);
+    g_assert_cmpfloat (n, ==, last - first + 1);
+    for (guint k = 0; k < n; k++)
+      g_assert_cmpfloat_with_epsilon (ticks[k], (first + k) * step, 1e-9 * step);
+
+    const double least = pow (10, 10.0 * random[2 * i]),
+                 most = least * pow (10, 8 + 7.0 * random[2 * i + 1]);
+    const guint decades = td_lab_plot_ticks (least, most, TRUE, ticks);
+    const int begin = (int) ceil (log10 (least)), end = (int) floor (log10 (most));
+    const int apart = end - begin >= 12 ? (end - begin) / 6 : 1; /* seven or so of many */
+    g_assert_cmpint (decades, ==, end < begin ? 0 : (end - begin) / apart + 1);
+    for (guint k = 0; k < decades; k++)
+      CLOSE (ticks[k] / pow (10, begin + (int) k * apart), 1);
+  }
+}
+
+/* Names stand right of the plot, under one another, beside a piece of their curve. The longest of
+   them narrows it. */
+static void
+test_legend (void)
+{
+  static const struct {
+    const char *names[2];
+    double width; /* that they take */
+  } cases[] = {
+    { { "a", "bcde" }, 4 * 6.2 + 38 },
+    { { "bcde", "äöü" }, 4 * 6.2 + 38 },
+    { { "abcdefghijklmnopqrstuvwxyz", "" }, 26 * 6.2 + 38 },
+    { { "", "abcdefghijklmnopqrstuvwxyz01" }, 170 + 38 },
+    { { "a <b> & \"c\"", "\xff" }, 11 * 6.2 + 38 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TdLabPlot) plot = td_lab_plot_new ("", "", "");
+    TdLabPlot *plots[] = { plot, plot };
+    plot->x1 = plot->y1 = 1;
+    for (guint s = 0; s < 2; s++) {
+      TdLabSeries *series = td_lab_plot_add (plot, cases[i].names[s], s ? 0xd55e00 : 0x72b2, 2);
+      series->dashed = s;
+      series->x[1] = series->y[1] = 1;
+    }
+    g_autofree char *svg = td_lab_plots_svg (plots, 2, 2, 600, 300);
+    for (guint k = 0; k < 4; k++) {
+      const double left = 600 * (k / 2) + 600 - 14 - cases[i].width + 10,
+                   y = 26 + 12 + 15 * (k % 2);
+      const char *style = k % 2 ? "#d55e00\" stroke-dasharray=\"5 4\"" : "#0072b2\"";
+      g_autofree char *piece
+          = g_strdup_printf ("<path class=\"curve\" stroke=\"%s d=\"M%.2f %.2fh18\"/>\n"
+                             "<text x=\"%.1f\" y=\"%.1f\" >%s</text>\n",
+                             style, left, y, left + 23, y + 4,
+                             i == 4 ? k % 2 ? "\xef\xbf\xbd" : "a &lt;b&gt; &amp; &quot;c&quot;"
+                                    : cases[i].names[k % 2]);
+      g_assert_nonnull (strstr (svg, piece));
+      g_autofree char *curve = g_strdup_printf (
+          "<path class=\"curve\" stroke=\"%s d=\"M%.2f 258.00L%.2f 26.00\"/>", style,
+          600.0 * (k / 2) + 74, 600.0 * (k / 2) + 600 - 14 - cases[i].width);
+      g_assert_nonnull (strstr (svg, curve));
+    }
+  }
+  /* The reference is black, each of nine variants has a colour of its own, and then they repeat. */
+  g_assert_cmpuint (td_lab_plot_colour (-1), ==, 0);
+  g_assert_cmpuint (td_lab_plot_colour (0), ==, 0x0072b2);
+  for (int i = 0; i < 9; i++) {
+    g_assert_cmpuint (td_lab_plot_colour (i), ==, td_lab_plot_colour (i + 9));
+    for (int k = -1; k < i; k++)
+      g_assert_cmpuint (td_lab_plot_colour (i), !=, td_lab_plot_colour (k));
+  }
+}
+
 /* A drawing leaves out what has no place, and begins a curve anew behind it. The letters M and L of
    each curve tell, and its dots. */
 static void
@@ -238,7 +431,7 @@ static void
 test_places (void)
 {
   for (guint dots = 0; dots < 2; dots++) {
-    g_autoptr (TdLabPlot) plot = td_lab_plot_new ("", "", "");
+    g_autoptr (TdLabPlot) plot = td_lab_plot_new ("Title", "Across", "Up");
     TdLabPlot *plots[] = { plot, plot, plot };
     TdLabSeries *series = td_lab_plot_add (plot, "", 0x102030, 3);
 
@@ -260,6 +453,18 @@ test_places (void)
       g_assert_nonnull (strstr (svg, words[dots][i]));
     g_assert_nonnull (strstr (svg, "class=\"grid\" d=\"M74.00 26.00L74.00 258.00\""));
     g_assert_nonnull (strstr (svg, "class=\"grid\" d=\"M74.00 26.00L348.00 26.00\""));
+    static const char *const drawn[]
+        = { "<rect class=\"frame\" x=\"74.00\" y=\"26.00\" width=\"274.00\" height=\"232.00\"/>",
+            "<text x=\"74.0\" y=\"272.0\" text-anchor=\"middle\">0</text>",
+            "<text x=\"348.0\" y=\"272.0\" text-anchor=\"middle\">10</text>",
+            "<text x=\"68.0\" y=\"262.0\" text-anchor=\"end\">0</text>",
+            "<text x=\"68.0\" y=\"30.0\" text-anchor=\"end\">1</text>",
+            "<text x=\"74.0\" y=\"17.0\" class=\"title\">Title</text>",
+            "<text x=\"211.0\" y=\"289.0\" text-anchor=\"middle\">Across</text>",
+            "<text x=\"16.0\" y=\"142.0\" text-anchor=\"middle\" "
+            "transform=\"rotate(-90 16 142)\">Up</text>" };
+    for (guint i = 0; i < G_N_ELEMENTS (drawn); i++)
+      g_assert_nonnull (strstr (svg, drawn[i]));
     g_assert_nonnull (strstr (svg, "width=\"800\" height=\"600\" viewBox=\"0 0 800 600\""));
   }
 }
@@ -279,6 +484,9 @@ test_ticks (void)
     { 0, 17, 0, 2, 9 },
     { 0, 18, 0, 5, 4 },
     { 1e6, 3e6, 1e6, 5e5, 5 },
+    { 0, 7.5, 0, 2, 4 }, /* between two steps the larger one is taken */
+    { 0, 17.5, 0, 5, 4 },
+    { 0, 37.5, 0, 10, 4 },
   };
   static const Ticks decades[] = {
     { 0.1, 10, 0.1, 10, 3 },
@@ -443,6 +651,14 @@ test_plots (void)
     g_assert_true (i < 2 ? fabs (dot->y[0] - 0.01 * (1 + i)) < 1e-9 : isnan (dot->y[0]));
   }
   g_assert_cmpstr (scatter->x_title, ==, "seconds, warm");
+  /* One that was run warm is enough, whichever it is. */
+  for (guint warm = 0; warm < 3; warm++) {
+    const double kept = made.outcomes[2 - warm].warm_s;
+    made.outcomes[2 - warm].warm_s = NAN;
+    g_autoptr (TdLabPlot) one = td_lab_plot_scatter (made.lab, &made.result);
+    g_assert_cmpstr (one->x_title, ==, "seconds, warm");
+    made.outcomes[2 - warm].warm_s = kept;
+  }
   made.outcomes[0].warm_s = made.outcomes[2].warm_s = NAN;
   g_autoptr (TdLabPlot) early = td_lab_plot_scatter (made.lab, &made.result);
   g_assert_cmpstr (early->x_title, ==, "seconds, first run");
@@ -460,6 +676,38 @@ test_plots (void)
   made.result.noise = NAN;
   g_autoptr (TdLabPlot) others = td_lab_plot_differences (made.lab, &made.result);
   g_assert_cmpuint (others->series->len, ==, 1);
+  made_clear (&made);
+}
+
+/* Errors over noise and bound are known where both are, and where pictures were compared. */
+static void
+test_shares (void)
+{
+  Made made;
+
+  made_init (&made);
+  static const double sizes[] = { NAN, 0, 1e-3, 2 };
+  for (guint i = 0; i < 3 * G_N_ELEMENTS (sizes); i++) {
+    const guint variant = i / G_N_ELEMENTS (sizes);
+    const double size = made.result.noise = made.outcomes[variant].bound
+        = sizes[i % G_N_ELEMENTS (sizes)];
+    const double in_noise = td_lab_in_noise (&made.result, variant),
+                 in_bound = td_lab_in_bound (&made.result, variant);
+    g_assert_cmpint (isnan (in_noise), ==, variant == 2 || !(size > 0));
+    g_assert_cmpint (isnan (in_bound), ==, !(size > 0));
+    if (!isnan (in_noise))
+      CLOSE (in_noise * size, 0.01 * (1 + variant));
+    if (!isnan (in_bound))
+      CLOSE (in_bound * size, 1e-6 * (1 + variant));
+  }
+  for (int against = -2; against < 3; against++) {
+    made.result.against = against;
+    g_assert_true (td_lab_against (&made.result)
+                   == (against == -2 ? NULL : &made.outcomes[against < 0 ? 3 : against]));
+  }
+  made.result.outcomes[1] = NULL; /* not made yet */
+  g_assert_true (isnan (td_lab_in_noise (&made.result, 1)));
+  g_assert_true (isnan (td_lab_in_bound (&made.result, 1)));
   made_clear (&made);
 }
 
@@ -522,12 +770,17 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/lab-report/frc", test_frc);
+  g_test_add_func ("/lab-report/frc-ends", test_frc_ends);
   g_test_add_func ("/lab-report/busiest", test_busiest);
   g_test_add_func ("/lab-report/ticks", test_ticks);
   g_test_add_func ("/lab-report/ends", test_ends);
+  g_test_add_func ("/lab-report/fitted", test_fitted);
+  g_test_add_func ("/lab-report/ticks-by-chance", test_ticks_by_chance);
+  g_test_add_func ("/lab-report/legend", test_legend);
   g_test_add_func ("/lab-report/gaps", test_gaps);
   g_test_add_func ("/lab-report/places", test_places);
   g_test_add_func ("/lab-report/plots", test_plots);
+  g_test_add_func ("/lab-report/shares", test_shares);
   g_test_add_func ("/lab-report/table", test_table);
   return g_test_run ();
 }

@@ -4,20 +4,25 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/engine/fbp/fbp.h"
 #include "compute/engine/plan-private.h"
+#include "compute/filter.h"
 #include "compute/lab/lab-abx.h"
+#include "compute/lab/lab-filter.h"
 #include "compute/lab/lab-report.h"
 #include "compute/lab/lab-review.h"
 #include "compute/lab/lab-rows.h"
 #include "compute/lab/lab-truth.h"
 #include "compute/methods/methods.h"
 #include "compute/parallel/fourier-shape.h"
+#include "compute/portion.h"
 #include "compute/row-blend.h"
 #include "dataset/phantom-scan.h"
 #include "dataset/random.h"
 #include "dataset/error.h"
 #include "lab-series.h"
 #include "tests/common/devices.h"
+#include "test-folder.h"
 #include "tests/common/inner-scan.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/scarce.h"
@@ -118,6 +123,14 @@ test_truth (gconstpointer data)
   g_autofree double *got = td_lab_truth (plan, sinogram, NULL, NULL, &error);
   g_assert_no_error (error);
 
+  /* However many views there is memory for at once. */
+  for (td_portion_shift = 5; td_portion_shift <= 11; td_portion_shift += 3) {
+    g_autofree double *again = td_lab_truth (plan, sinogram, NULL, NULL, &error);
+    const gsize bytes = (gsize) td_plan_facts (plan)->nx * td_plan_facts (plan)->ny * sizeof *again;
+    g_assert_no_error (error);
+    g_assert_cmpmem (again, bytes, got, bytes);
+  }
+  td_portion_shift = 0;
   task.centre_px = c->centre_px;
   /* As the plan chose on this computer's devices. */
   task.interpolation = td_plan_recipe (plan)->interpolation;
@@ -251,6 +264,7 @@ test_few_views (void)
       if (half) {
         g_assert_cmpuint (td_scan_facts (half->scan)->n_views, ==, (n_views + 1 - parity) / 2);
         g_assert_cmpuint (half->recipe.n_steps, ==, 0); /* its rows are prepared */
+        g_assert_true (td_scan_facts (half->scan)->transmission_logged);
       } else
         g_assert_nonnull (strstr (error->message, "3 views are too few"));
       g_clear_error (&error);
@@ -496,6 +510,41 @@ test_abx_looked_at (void)
   g_assert_cmpfloat_with_epsilon (sure.evidence, 2 * 128 * (1 - 1.0 / 256) / 8, 1e-9);
 }
 
+/* Evidence is how much likelier the answers are if somebody hears something than by guessing. Any
+   chance above a half counts alike. The most that there was so far is kept. */
+static void
+test_abx_evidence (void)
+{
+  enum { STEPS = 2000 };
+  TdRandom random;
+
+  td_random_init (&random, 5, 0);
+  for (guint test = 0; test < 6; test++) {
+    double most = 0;
+    TdLabAbx abx = { .trials = 3, .right = 2, .evidence = 99 };
+
+    td_lab_abx_begin (&abx, test);
+    g_assert_true (abx.trials == 0 && abx.right == 0 && abx.evidence == 0);
+    for (guint n = 1; n <= 30; n++) {
+      const gboolean right = td_random_uniform (&random) < 0.5 + 0.1 * test;
+      const guint before = abx.right;
+      double mean = 0;
+      td_lab_abx_answer (&abx, right ? abx.x_is_b : !abx.x_is_b);
+      g_assert_cmpuint (abx.trials, ==, n);
+      g_assert_cmpuint (abx.right, ==, before + right);
+      for (guint i = 0; i < STEPS; i++) {
+        const double q = 0.5 + (i + 0.5) / (2 * STEPS);
+        mean += pow (2 * q, abx.right) * pow (2 * (1 - q), n - abx.right) / STEPS;
+      }
+      most = fmax (most, mean);
+      g_assert_cmpfloat_with_epsilon (abx.evidence / most, 1, 1e-3);
+      g_assert_cmpint (td_lab_abx_is_shown (&abx), ==, abx.evidence >= 20);
+    }
+  }
+  g_assert_true (td_lab_abx_is_shown (&(TdLabAbx) { .evidence = 20 }));
+  g_assert_false (td_lab_abx_is_shown (&(TdLabAbx) { .evidence = 19.999 }));
+}
+
 /* ── The file ── */
 
 static void
@@ -568,6 +617,202 @@ test_held (void)
 }
 
 static void
+assert_same_lab (const TdLab *a, const TdLab *b)
+{
+  g_autofree char *of_a = td_recipe_to_json (&a->base), *of_b = td_recipe_to_json (&b->base);
+
+  g_assert_cmpstr (of_a, ==, of_b);
+  g_assert_true (a->reference == b->reference && a->measure == b->measure && a->budget == b->budget
+                 && a->has_line == b->has_line);
+  g_assert_cmpmem (&a->line, sizeof a->line, &b->line, sizeof b->line);
+  g_assert_cmpuint (a->variants->len, ==, b->variants->len);
+  for (guint i = 0; i < a->variants->len; i++) {
+    const TdLabVariant *left = a->variants->pdata[i], *right = b->variants->pdata[i];
+    g_autofree char *recipe = td_recipe_to_json (&left->recipe),
+                    *again = td_recipe_to_json (&right->recipe);
+    g_assert_cmpstr (left->name, ==, right->name);
+    g_assert_cmpstr (left->options, ==, right->options);
+    g_assert_cmpstr (recipe, ==, again);
+    g_assert_cmpint (left->held, ==, right->held);
+    g_assert_true (
+        g_strv_equal ((const char *const *) left->given, (const char *const *) right->given));
+  }
+}
+
+/* One thing of a lab after the other is changed. Its file, read again, is the same lab, and not the
+   one before. A variant that is held follows the base in what picture is shown, and in no more. */
+static void
+test_file_varied (void)
+{
+  enum { PLAIN, REFERENCE, MEASURE, BUDGET, LINE, X0, Y0, X1, Y1, ADDED, NAMED, HELD, N };
+  g_autofree char *before = NULL;
+  TdRecipe base;
+
+  td_recipe_init (&base);
+  base.filter.kind = TD_FILTER_COSINE;
+  g_autoptr (TdLab) lab = td_lab_new (&base, 7);
+  g_assert_true (td_lab_add (lab, "", NULL));
+  g_assert_true (td_lab_add (lab, "--reverse-rotation --filter=hann --cutoff 0.5", NULL));
+  for (guint i = 0; i < N; i++) {
+    g_autoptr (GError) error = NULL;
+    TdLabVariant *second = lab->variants->pdata[1];
+    lab->reference = i == REFERENCE;
+    lab->measure = i == MEASURE;
+    lab->budget = i == BUDGET;
+    lab->has_line = i >= LINE && i <= Y1;
+    if (lab->has_line)
+      lab->line = (TdLabLine) { i == X0 ? -2.5 : 1, i == Y0 ? 3e5 : 2, i == X1 ? 1e-3 : 30,
+                                i == Y1 ? -999999 : 4 };
+    else
+      lab->line = (TdLabLine) { 0 };
+    if (i == ADDED)
+      g_assert_true (td_lab_add (lab, "Third: --extend-edges", NULL));
+    if (i == NAMED) {
+      g_free (second->name);
+      second->name = g_strdup ("“a” \"b\"\n");
+    }
+    if (i == HELD) {
+      second->held = TRUE;
+      base.region[0] = 5;
+      base.region[1] = 6;
+      base.region[2] = 7;
+      base.region[3] = 8;
+      base.crop[0] = 2;
+      base.crop[2] = 30;
+      base.crop[3] = 20;
+      base.bin[0] = 2;
+      base.bin[1] = 3;
+      base.filter.kind = TD_FILTER_PARZEN;
+      g_assert_true (td_lab_set_base (lab, &base, NULL));
+      g_assert_cmpint (second->recipe.filter.kind, ==, TD_FILTER_HANN);
+    }
+    g_autofree char *json = td_lab_to_json (lab);
+    g_assert_cmpstr (json, !=, before);
+    g_autoptr (TdLab) read = td_lab_from_json (json, &error);
+    g_assert_no_error (error);
+    assert_same_lab (lab, read);
+    g_autoptr (TdLab) copy = td_lab_copy (read);
+    assert_same_lab (lab, copy);
+    g_free (before);
+    before = g_steal_pointer (&json);
+    for (guint k = 0; k < lab->variants->len; k++) {
+      const TdRecipe *recipe = &((TdLabVariant *) lab->variants->pdata[k])->recipe;
+      g_assert_true (recipe->row_first == 7 && recipe->row_end == 8);
+      g_assert_cmpmem (recipe->region, sizeof base.region, base.region, sizeof base.region);
+      g_assert_cmpmem (recipe->crop, sizeof base.crop, base.crop, sizeof base.crop);
+      g_assert_cmpmem (recipe->bin, sizeof base.bin, base.bin, sizeof base.bin);
+    }
+  }
+}
+
+/* A line is four finite numbers below a million, and nothing else; true and false are words. */
+static void
+test_lines_refused (void)
+{
+  static const struct {
+    const char *member;
+    gboolean good;
+  } members[] = {
+    { "\"line\": [1, 2.5, 3, 4]", TRUE },
+    { "\"line\": [999999, -999999.5, 0, 0]", TRUE },
+    { "\"line\": [1000000, 0, 0, 0]", FALSE },
+    { "\"line\": [0, 0, 0, -1000000]", FALSE },
+    { "\"line\": [1, 2, 3]", FALSE },
+    { "\"line\": [1, 2, 3, 4, 5]", FALSE },
+    { "\"line\": [1, 2, 3, \"4\"]", FALSE },
+    { "\"line\": [1, 2, true, 4]", FALSE },
+    { "\"line\": [1, [2], 3, 4]", FALSE },
+    { "\"line\": [null, 2, 3, 4]", FALSE },
+    { "\"line\": {}", FALSE },
+    { "\"line\": 4", FALSE },
+    { "\"reference\": true", TRUE },
+    { "\"reference\": \"true\"", FALSE },
+    { "\"measure\": 0", FALSE },
+    { "\"budget\": null", TRUE }, /* as if it were not there */
+    { "\"budget\": false", TRUE },
+    { "\"emulate\": true", FALSE }, /* this version's presets alone have it */
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (members); i++) {
+    g_autoptr (GError) error = NULL;
+    g_autofree char *json = g_strdup_printf (
+        "{\"tomodesk_lab\": 1, \"base\": {\"tomodesk_recipe\": 1, \"rows\": [3, 4]}, %s, "
+        "\"variants\": [{\"options\": \"\"}, {\"options\": \"--filter hann\"}]}",
+        members[i].member);
+    g_autoptr (TdLab) lab = td_lab_from_json (json, &error);
+    g_assert_cmpint (lab != NULL, ==, members[i].good);
+    g_assert_true (lab || g_error_matches (error, TD_ERROR, TD_ERROR_INVALID));
+  }
+}
+
+/* What words of a variant come to: names, values behind a space or an equals sign, switches. */
+static void
+test_words (void)
+{
+  static const struct {
+    const char *text, *name, *options, *given;
+    gboolean reversed, extended;
+    TdFilterKind filter;
+  } cases[] = {
+    { "", "base", "", "", FALSE, FALSE, TD_FILTER_COSINE },
+    { "  ", "base", "", "", FALSE, FALSE, TD_FILTER_COSINE },
+    { "A:", "A", "", "", FALSE, FALSE, TD_FILTER_COSINE },
+    { " A b : ", "A b", "", "", FALSE, FALSE, TD_FILTER_COSINE },
+    { "--filter hann", "--filter hann", "--filter hann", "filter", FALSE, FALSE, TD_FILTER_HANN },
+    { "a: --filter=hann", "a", "--filter=hann", "filter", FALSE, FALSE, TD_FILTER_HANN },
+    { "--filter 'hann' --reverse-rotation", "--filter 'hann' --reverse-rotation",
+      "--filter 'hann' --reverse-rotation", "filter reverse-rotation", TRUE, FALSE,
+      TD_FILTER_HANN },
+    { "--reverse-rotation --filter none", "--reverse-rotation --filter none",
+      "--reverse-rotation --filter none", "reverse-rotation filter", TRUE, FALSE, TD_FILTER_NONE },
+    { "x:--reverse-rotation=false", "x", "--reverse-rotation=false", "reverse-rotation", FALSE,
+      FALSE, TD_FILTER_COSINE },
+    { "x: --padding edge --filter=none --filter parzen", "x",
+      "--padding edge --filter=none --filter parzen", "padding filter filter", FALSE, TRUE,
+      TD_FILTER_PARZEN },
+  };
+  static const char *const refused[] = { "--",
+                                         "-f",
+                                         "a: -- ",
+                                         "--filter=",
+                                         "--rows=1:2",
+                                         "--region 1,2,3,4",
+                                         "--crop 1,2,3,4",
+                                         "--bin 2",
+                                         "--format hdf5",
+                                         "--bits 8",
+                                         "--range 0,1",
+                                         "hann --filter",
+                                         "--filter hann x" };
+  TdRecipe base;
+
+  td_recipe_init (&base);
+  base.filter.kind = TD_FILTER_COSINE;
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TdLab) lab = td_lab_new (&base, 1);
+    g_autoptr (GError) error = NULL;
+    td_lab_add (lab, cases[i].text, &error);
+    g_assert_no_error (error);
+    const TdLabVariant *variant = lab->variants->pdata[0];
+    g_autofree char *given = g_strjoinv (" ", variant->given);
+    g_assert_cmpstr (variant->name, ==, cases[i].name);
+    g_assert_cmpstr (variant->options, ==, cases[i].options);
+    g_assert_cmpstr (given, ==, cases[i].given);
+    g_assert_cmpint (variant->recipe.reverse_rotation, ==, cases[i].reversed);
+    g_assert_cmpint (variant->recipe.filter.extend_edges, ==, cases[i].extended);
+    g_assert_cmpint (variant->recipe.filter.kind, ==, cases[i].filter);
+    g_assert_false (variant->held);
+  }
+  g_autoptr (TdLab) lab = td_lab_new (&base, 1);
+  for (guint i = 0; i < G_N_ELEMENTS (refused); i++) {
+    g_autoptr (GError) error = NULL;
+    g_assert_false (td_lab_add (lab, refused[i], &error));
+    g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+    g_assert_cmpuint (lab->variants->len, ==, 0);
+  }
+}
+
+static void
 test_faults (void)
 {
   static const struct {
@@ -626,6 +871,15 @@ test_faults (void)
     g_autofree char *text = td_error_text (error, NULL);
     td_test_pin ("%s", text);
     g_assert_nonnull (strstr (text, files[i].says));
+    /* The same in a file, which is named, and to blame. */
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "variants.json");
+    g_assert_true (g_file_set_contents (path, files[i].json, -1, NULL));
+    g_autoptr (GError) blamed = NULL;
+    g_assert_null (td_lab_load (path, &blamed));
+    g_assert_error (blamed, TD_ERROR, TD_ERROR_BAD_FILE);
+    g_assert_nonnull (strstr (blamed->message, path));
+    g_assert_nonnull (strstr (blamed->message, files[i].says));
   }
 }
 
@@ -687,17 +941,25 @@ test_named (void)
   }
 }
 
-/* One row of noise, for what is asked many times. (transfer full) */
+/* One row of noise. (transfer full) */
+static TdScan *
+noise_scan (guint n_views)
+{
+  float rows[24 * 37];
+  double angles[37];
+
+  g_assert_cmpuint (n_views, <=, G_N_ELEMENTS (angles));
+  td_test_random (rows, 24 * n_views, 3);
+  for (guint v = 0; v < n_views; v++)
+    angles[v] = G_PI * v / n_views;
+  return td_test_scan (rows, 1, n_views, 24, angles);
+}
+
+/* For what is asked many times. */
 static TdScan *
 tiny_scan (void)
 {
-  float rows[24 * 15];
-  double angles[15];
-
-  td_test_random (rows, G_N_ELEMENTS (rows), 3);
-  for (guint v = 0; v < G_N_ELEMENTS (angles); v++)
-    angles[v] = G_PI * v / G_N_ELEMENTS (angles);
-  return td_test_scan (rows, 1, 15, 24, angles);
+  return noise_scan (15);
 }
 
 /* The noise that even and odd views tell is what a picture has more than one without noise. */
@@ -1055,7 +1317,7 @@ test_first (void)
   g_autoptr (GError) error = NULL;
   g_autoptr (TdLab) none = td_lab_new (&base, 1);
   g_assert_true (td_lab_add (none, "--relaxation 0.5", NULL));
-  g_assert_true (td_lab_add (none, "--filter hann --relaxation 0.5", NULL));
+  g_assert_true (td_lab_add (none, "--filter hann --tolerance 0.5", NULL));
   g_assert_null (td_lab_run (none, engine, scan, NULL, NULL, NULL, &error));
   g_autofree char *text = td_error_text (error, NULL);
   g_assert_nonnull (strstr (text, "--relaxation is not used here"));
@@ -1195,6 +1457,504 @@ test_emulated_cost (void)
   }
 }
 
+/* ── What a run makes, made again ── */
+
+/* A small cone without noise. (transfer full) */
+static TdScan *
+tiny_cone (void)
+{
+  g_autoptr (GError) error = NULL;
+  TdPhantomScan spec;
+
+  cone_spec (&spec, 20, 12, 16);
+  spec.geometry.pixel_width_mm = spec.geometry.pixel_height_mm = 4;
+  spec.logged = TRUE;
+  TdScan *scan = td_phantom_scan_new (&spec, &error);
+  g_assert_no_error (error);
+  return scan;
+}
+
+/* The recipe that a tiny scan's labs begin with, on the host. */
+static void
+tiny_base (TdRecipe *base, TdMethodKind method)
+{
+  td_recipe_init (base);
+  g_strlcpy (base->devices, "host", sizeof base->devices);
+  base->method = method;
+  base->n_steps = 0;
+  if (method != TD_METHOD_FDK)
+    td_recipe_state_axis (base, 11.3, 0);
+}
+
+/* The picture of @recipe in double precision with @cuts, made without a lab. (transfer full) */
+static double *
+double_slice (TdScan *scan, const TdRecipe *recipe, const TdLabShortcuts *cuts, gsize *n)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, recipe, NULL, NULL, &error);
+
+  g_assert_no_error (error);
+  g_autoptr (TdLabRows) rows = td_lab_rows_new (plan, engine, scan, NULL, &error);
+  g_assert_no_error (error);
+  double *slice = td_lab_truth (plan, td_lab_rows_data (rows), cuts, NULL, &error);
+  g_assert_no_error (error);
+  *n = (gsize) td_plan_facts (plan)->nx * td_plan_facts (plan)->ny;
+  return slice;
+}
+
+static void
+assert_doubles (const TdLabOutcome *outcome, const double *slice, gsize n)
+{
+  g_assert_cmpuint ((gsize) outcome->nx * outcome->ny, ==, n);
+  for (gsize i = 0; i < n; i++)
+    g_assert_cmpfloat (outcome->pixels[i], ==, (float) slice[i]);
+}
+
+static void
+assert_same_difference (const TdLabDifference *a, const TdLabDifference *b)
+{
+  g_assert_cmpuint (a->n, ==, b->n);
+  g_assert_cmpfloat (a->rms, ==, b->rms);
+  g_assert_cmpfloat (a->relative_rms, ==, b->relative_rms);
+  g_assert_cmpfloat (a->max_abs, ==, b->max_abs);
+  g_assert_cmpfloat (a->psnr_db, ==, b->psnr_db);
+}
+
+/* Rows, and the halves of their views. */
+typedef struct {
+  TdScan *scan;
+  TdPlan *plan;
+} ScarceRows;
+
+static gboolean
+scarce_rows (gpointer user, GError **error)
+{
+  const ScarceRows *self = user;
+  g_autoptr (TdLabRows) rows = td_lab_rows_new (self->plan, engine, self->scan, NULL, error);
+  g_autoptr (TdPlan) half
+      = rows ? td_lab_rows_half (rows, engine, self->plan, 1, NULL, error) : NULL;
+
+  td_engine_trim (engine);
+  return half != NULL;
+}
+
+static gboolean
+scarce_rings (gpointer user, GError **error)
+{
+  const float *pictures = user;
+  TdLabFrc *frc = td_lab_frc_new (pictures, pictures + 400, 20, 20);
+
+  if (!frc) /* it says nothing */
+    return td_set_error (error, TD_ERROR_IO, "no correlation");
+  td_lab_frc_unref (frc);
+  return TRUE;
+}
+
+/* The same of a cone, of the rows of either beam, and of ring correlation. */
+static void
+test_scarce_others (void)
+{
+  static const TdLabShortcuts cuts[] = { { 0 }, { .single_filter = TRUE } };
+  static const TdMethodKind methods[] = { TD_METHOD_FBP, TD_METHOD_FDK };
+  float pictures[800];
+
+  td_test_random (pictures, G_N_ELEMENTS (pictures), 4);
+  g_assert_cmpuint (td_test_scarce (0, 1, scarce_rings, pictures), >, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (methods); i++) {
+    const gboolean cone = methods[i] == TD_METHOD_FDK;
+    g_autoptr (TdScan) scan = cone ? tiny_cone () : tiny_scan ();
+    TdRecipe base;
+    tiny_base (&base, methods[i]);
+    base.row_first = cone ? 5 : 0;
+    base.row_end = base.row_first + 1;
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &base, NULL, NULL, NULL);
+    ScarceRows of = { scan, plan };
+    const guint pieces = td_test_scarce (0, 1, scarce_rows, &of);
+    g_test_message ("%u pieces", pieces);
+    g_assert_cmpuint (pieces, >, 3);
+    g_autoptr (TdLabRows) rows = td_lab_rows_new (plan, engine, scan, NULL, NULL);
+    for (guint k = 0; cone && k < G_N_ELEMENTS (cuts); k++) {
+      Scarce self = { plan, td_lab_rows_data (rows), cuts[k] };
+      g_assert_cmpuint (td_test_scarce (0, 1, scarce_truth, &self), >, 3);
+    }
+  }
+}
+
+typedef struct {
+  TdScan *scan;
+  TdLab *lab;
+  guint without; /* runs in which something was missing */
+} ScarceLab;
+
+static gboolean
+scarce_lab (gpointer user, GError **error)
+{
+  ScarceLab *self = user;
+  g_autoptr (TdLabResult) result
+      = td_lab_run (self->lab, engine, self->scan, NULL, NULL, NULL, error);
+  gboolean without = !result;
+
+  td_engine_trim (engine);
+  for (guint i = 0; result && i < result->n; i++) {
+    const TdLabOutcome *outcome = result->outcomes[i];
+    g_assert_true (!outcome->error == (outcome->pixels != NULL));
+    g_assert_true (!outcome->error || !outcome->compared);
+    without |= outcome->error || isnan (outcome->arithmetic);
+  }
+  if (result) {
+    g_assert_true (!result->reference == (result->no_reference != NULL));
+    g_assert_true ((self->lab->measure && isnan (result->noise)) == (result->no_measure != NULL));
+    g_assert_cmpuint (result->budget_n, ==, self->lab->budget && result->reference ? 7 : 0);
+    without |= !result->reference || result->no_measure;
+  }
+  self->without += without;
+  return result != NULL;
+}
+
+/* A lab goes on without what there is no memory for, and says of each thing why it is not there. */
+static void
+test_scarce_lab (void)
+{
+  g_autoptr (TdScan) scan = tiny_scan ();
+  TdRecipe base;
+
+  tiny_base (&base, TD_METHOD_FBP);
+  base.interpolation = TD_INTERPOLATION_LINEAR;
+  g_autoptr (TdLab) lab = td_lab_new (&base, 0);
+  g_assert_true (td_lab_add (lab, "", NULL) && td_lab_add (lab, "--filter hann", NULL));
+  for (guint all = 0; all < 2; all++) {
+    ScarceLab self = { scan, lab, 0 };
+    lab->reference = TRUE;
+    lab->measure = lab->budget = all;
+    const guint pieces = td_test_scarce (all, all ? 12 : 2, scarce_lab, &self);
+    g_test_message ("%u pieces, %u", pieces, self.without);
+    g_assert_cmpuint (self.without, >, 2);
+  }
+}
+
+/* The budget has each shortcut that kernels of the method take, alone, by its error. The reference
+   is the base recipe's slice in double precision. */
+static void
+test_budget (gconstpointer data)
+{
+  static const struct {
+    const char *id;
+    TdLabShortcuts cuts;
+    gboolean fourier, cone;
+  } shortcuts[] = {
+    { "storage", { .half_storage = TRUE }, TRUE, TRUE },
+    { "weights-8-bits", { .samples = 256 }, FALSE, TRUE },
+    { "weights-4-samples", { .samples = 4 }, FALSE, FALSE },
+    { "weights-nearest", { .samples = 1 }, FALSE, FALSE },
+    { "sums-single", { .single_sums = TRUE }, FALSE, TRUE },
+    { "sums-half-runs", { .half_run = 16 }, FALSE, FALSE },
+    { "filter-single", { .single_filter = TRUE }, TRUE, TRUE },
+  };
+  const TdMethodKind method = (TdMethodKind) GPOINTER_TO_INT (data);
+  const gboolean cone = method == TD_METHOD_FDK, fourier = method == TD_METHOD_FOURIER;
+  /* Views of two runs of sixteen, and some. */
+  g_autoptr (TdScan) scan = cone ? tiny_cone () : noise_scan (37);
+  g_autoptr (GError) error = NULL;
+  TdLabDifference difference;
+  guint n_rows = 0;
+  TdRecipe base;
+  gsize n;
+
+  tiny_base (&base, method);
+  base.precision = TD_PRECISION_HALF; /* the reference has no use for it */
+  g_autoptr (TdLab) lab = td_lab_new (&base, cone ? 5 : 0);
+  g_assert_true (td_lab_add (lab, "--precision single", NULL));
+  g_assert_true (td_lab_add (lab, "--precision single --filter hann", NULL));
+  lab->reference = lab->budget = TRUE;
+  g_autoptr (TdLabResult) result = td_lab_run (lab, engine, scan, NULL, NULL, NULL, &error);
+  g_assert_no_error (error);
+  TdRecipe recipe = lab->base;
+  recipe.precision = TD_PRECISION_SINGLE;
+  g_autofree double *truth = double_slice (scan, &recipe, NULL, &n);
+  assert_doubles (result->reference, truth, n);
+  g_assert_cmpstr (result->reference->precision, ==, "double");
+  g_assert_cmpstr (result->reference->device, ==, "host");
+  g_assert_cmpfloat (result->reference->first_s, >, 0);
+  g_assert_cmpstr (result->reference->method, ==, td_method_names[method]);
+  for (guint i = 0; i < G_N_ELEMENTS (shortcuts); i++) {
+    if ((cone && !shortcuts[i].cone) || (fourier && !shortcuts[i].fourier))
+      continue;
+    const TdLabBudgetRow *row = &result->budget[n_rows++];
+    g_autofree double *slice = double_slice (scan, &recipe, &shortcuts[i].cuts, &n);
+    td_lab_difference_double (slice, truth, n, &difference);
+    g_assert_cmpuint (n_rows, <=, result->budget_n);
+    g_assert_cmpstr (row->id, ==, shortcuts[i].id);
+    g_assert_nonnull (row->label);
+    if (shortcuts[i].cuts.single_filter) /* FFTW measures plans of single precision */
+      g_assert_cmpfloat_with_epsilon (row->difference.rms / difference.rms, 1, 0.5);
+    else
+      assert_same_difference (&row->difference, &difference);
+  }
+  g_assert_cmpuint (result->budget_n, ==, n_rows);
+  g_assert_cmpuint (result->truths, ==, 1 + n_rows + 1); /* the other variant's, too */
+  /* A variant is told by its own recipe in double precision, and by the reference. */
+  for (guint i = 0; i < 2; i++) {
+    const TdLabOutcome *outcome = result->outcomes[i];
+    const TdLabVariant *variant = lab->variants->pdata[i];
+    g_autofree double *own = double_slice (scan, &variant->recipe, NULL, &n);
+    td_lab_difference (outcome->pixels, own, n, &difference);
+    g_assert_cmpfloat (outcome->arithmetic, ==, difference.relative_rms);
+    td_lab_difference (outcome->pixels, truth, n, &difference);
+    assert_same_difference (&outcome->difference, &difference);
+  }
+}
+
+/* Even or odd views of the row that @plan's job reconstructs, and their picture. */
+static void
+plain_half (const TdPlan *plan, const float *sinogram, guint parity, TdTestVolume *volume)
+{
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  const guint n = (facts->n_views + 1 - parity) / 2;
+  g_autofree float *rows = g_new (float, (gsize) n * facts->n_columns);
+  g_autofree double *angles = g_new (double, n);
+  TdRecipe half = plan->recipe;
+
+  for (guint i = 0; i < n; i++) {
+    angles[i] = facts->angles_rad[2 * i + parity];
+    memcpy (rows + (gsize) i * facts->n_columns,
+            sinogram + (gsize) (2 * i + parity) * facts->n_columns,
+            facts->n_columns * sizeof *rows);
+  }
+  g_autoptr (TdScan) scan = td_test_scan (rows, 1, n, facts->n_columns, angles);
+  half.n_steps = half.bin_views = half.view_first = half.view_end = 0;
+  half.row_first = half.row_end = 0;
+  half.mask[0] = '\0';
+  memset (half.crop, 0, sizeof half.crop);
+  memset (half.bin, 0, sizeof half.bin);
+  td_recipe_state_axis (&half, td_fbp_centre (plan->extra, plan->facts.first_slice), 0);
+  g_assert_true (td_test_reconstruct (engine, scan, &half, volume, NULL));
+}
+
+/* One choice of a recipe after the other. The reference is of the same rows as the picture: only
+   arithmetic keeps them apart. The noise is that of both halves of these rows. */
+static void
+test_choices (void)
+{
+  static const char *const choices[][4] = {
+    { NULL },
+    { "crop", "3,1,24,4" },
+    { "bin", "2" },
+    { "bin-views", "2" },
+    { "views", "3:34" },
+    { "angle-offset", "17" },
+    { "reverse-rotation", "true" },
+    { "region", "3,5,19,17" },
+    { "centre", "13.1" },
+    { "centre", "14", "tilt", "3" },
+    { "filter", "parzen" },
+    { "padding", "edge" },
+    { "interpolation", "nearest" },
+    { "method", "fourier" },
+    { "prepare", "none" },
+    { "crop", "3,1,24,4", "region", "2,3,18,20" },
+  };
+  g_autoptr (GError) error = NULL;
+  TdPhantomScan spec;
+
+  td_phantom_scan_init (&spec, NULL, 32, 6, 40);
+  spec.photons = 2000;
+  spec.attenuation = 1;
+  g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < G_N_ELEMENTS (choices); i++) {
+    g_autofree float *sinogram = NULL;
+    TdTestVolume halves[2];
+    TdRecipe base;
+
+    td_recipe_init (&base);
+    g_strlcpy (base.devices, "host", sizeof base.devices);
+    base.interpolation = TD_INTERPOLATION_LINEAR;
+    td_recipe_state_axis (&base, 15.5, 0);
+    for (guint k = 0; k < 4 && choices[i][k]; k += 2)
+      g_assert_true (td_recipe_set (&base, choices[i][k], choices[i][k + 1], NULL));
+    g_autoptr (TdLab) lab = td_lab_new (&base, 2);
+    g_assert_true (td_lab_add (lab, "", NULL) && td_lab_add (lab, "--device host", NULL));
+    lab->reference = lab->measure = TRUE;
+    g_autoptr (TdLabResult) result = td_lab_run (lab, engine, scan, NULL, NULL, NULL, &error);
+    g_assert_no_error (error);
+    const TdLabOutcome *outcome = result->outcomes[0];
+    g_test_message ("%s: %g of %g, noise %g", choices[i][0], outcome->arithmetic, outcome->bound,
+                    outcome->noise);
+    g_assert_cmpuint (result->truths, ==, 1);
+    g_assert_cmpfloat (outcome->arithmetic, <, outcome->bound);
+
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &lab->base, NULL, NULL, &error);
+    g_assert_no_error (error);
+    g_autoptr (TdJob) job = td_job_new (plan);
+    td_job_set_sink (job, ignore_slices, NULL);
+    td_job_set_sinogram_sink (job, take_sinogram, &sinogram);
+    g_assert_true (td_job_run (job, NULL, NULL));
+    for (guint parity = 0; parity < 2; parity++)
+      plain_half (plan, sinogram, parity, &halves[parity]);
+    const gsize n = (gsize) outcome->nx * outcome->ny;
+    g_assert_cmpuint ((gsize) halves[0].nx * halves[0].ny, ==, n);
+    const double noise = td_lab_noise (halves[0].slices, halves[1].slices, n);
+    g_assert_cmpfloat_with_epsilon (outcome->noise / noise, 1, 1e-5);
+    g_assert_cmpfloat_with_epsilon (result->noise / noise, 1, 1e-5);
+    g_autoptr (TdLabFrc) frc
+        = td_lab_frc_new (halves[0].slices, halves[1].slices, outcome->nx, outcome->ny);
+    g_assert_cmpint (frc != NULL, ==, outcome->frc != NULL);
+    for (guint r = 0; frc && r < frc->n; r++)
+      g_assert_cmpfloat_with_epsilon (outcome->frc->correlation[r], frc->correlation[r], 1e-4);
+    for (guint parity = 0; parity < 2; parity++)
+      td_test_volume_clear (&halves[parity]);
+  }
+}
+
+/* The same of a cone: both halves' shares add up to the picture. */
+static void
+test_cone_choices (void)
+{
+  static const char *const choices[][2] = {
+    { NULL },
+    { "crop", "1,2,18,9" },
+    { "bin", "2" },
+    { "views", "1:16" },
+    { "angle-offset", "17" },
+    { "region", "3,4,16,16" },
+    { "reverse-rotation", "true" },
+    { "centre", "9.2" },
+    { "filter", "parzen" },
+    { "prepare", "none" },
+  };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdScan) scan = tiny_cone ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (choices); i++) {
+    TdLabDifference difference;
+    TdRecipe base;
+
+    tiny_base (&base, TD_METHOD_FDK);
+    if (choices[i][0])
+      g_assert_true (td_recipe_set (&base, choices[i][0], choices[i][1], NULL));
+    g_autoptr (TdLab) lab = td_lab_new (&base, base.bin[0] ? 2 : 4);
+    g_assert_true (td_lab_add (lab, "", NULL) && td_lab_add (lab, "--device host", NULL));
+    lab->reference = lab->measure = TRUE;
+    g_autoptr (TdLabResult) result = td_lab_run (lab, engine, scan, NULL, NULL, NULL, &error);
+    g_assert_no_error (error);
+    const TdLabOutcome *outcome = result->outcomes[0];
+    const gsize n = (gsize) outcome->nx * outcome->ny;
+    g_test_message ("%s: %g of %g, noise %g", choices[i][0], outcome->arithmetic, outcome->bound,
+                    outcome->noise);
+    g_assert_cmpuint (result->truths, ==, 1);
+    g_assert_cmpfloat (outcome->arithmetic, <, outcome->bound);
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &lab->base, NULL, NULL, &error);
+    g_assert_no_error (error);
+    g_autoptr (TdLabRows) rows = td_lab_rows_new (plan, engine, scan, NULL, &error);
+    g_assert_no_error (error);
+    g_autofree float *halves = g_new (float, 2 * n);
+    g_autofree double *sum = g_new (double, n);
+    for (guint parity = 0; parity < 2; parity++) {
+      g_autoptr (TdPlan) half = td_lab_rows_half (rows, engine, plan, parity, NULL, &error);
+      g_assert_no_error (error);
+      g_autoptr (TdJob) job = td_job_new (half);
+      td_job_set_slice (job, halves + parity * n);
+      g_assert_true (td_job_run (job, NULL, NULL));
+    }
+    for (gsize k = 0; k < n; k++)
+      sum[k] = halves[k] + halves[n + k];
+    td_lab_difference (outcome->pixels, sum, n, &difference);
+    g_assert_cmpfloat (difference.relative_rms, <, 1e-5);
+    const double noise = 2 * td_lab_noise (halves, halves + n, n);
+    g_assert_cmpfloat_with_epsilon (outcome->noise / noise, 1, 1e-5);
+    g_assert_cmpfloat_with_epsilon (result->noise / noise, 1, 1e-5);
+  }
+}
+
+typedef struct {
+  const char *options;
+  gboolean emulated;
+  TdLabShortcuts cuts;
+} Emulated;
+
+static void
+check_emulated (TdScan *scan, const TdRecipe *base, guint row, const Emulated *cases, guint n_cases,
+                guint n_truths)
+{
+  g_autoptr (TdLab) lab = td_lab_new (base, row);
+  g_autoptr (GError) error = NULL;
+  gsize n;
+
+  for (guint i = 0; i < n_cases; i++)
+    g_assert_true (td_lab_add (lab, cases[i].options, NULL));
+  lab->emulate = lab->reference = TRUE;
+  g_autoptr (TdLabResult) result = td_lab_run (lab, engine, scan, NULL, NULL, NULL, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < n_cases; i++) {
+    const TdLabOutcome *outcome = result->outcomes[i];
+    const TdLabVariant *variant = lab->variants->pdata[i];
+    g_test_message ("%s", cases[i].options);
+    g_assert_cmpint (outcome->emulated, ==, cases[i].emulated);
+    if (!outcome->emulated)
+      continue;
+    TdRecipe plain = variant->recipe;
+    TdLabDifference difference;
+    g_strlcpy (plain.family, "auto", sizeof plain.family);
+    plain.precision = TD_PRECISION_SINGLE;
+    if (plain.interpolation == TD_INTERPOLATION_AUTO)
+      plain.interpolation = TD_INTERPOLATION_LINEAR;
+    g_autofree double *slice = double_slice (scan, &plain, &cases[i].cuts, &n);
+    g_autofree double *exact = double_slice (scan, &plain, NULL, &n);
+    assert_doubles (outcome, slice, n);
+    td_lab_difference (outcome->pixels, exact, n, &difference);
+    g_assert_cmpfloat (outcome->arithmetic, ==, difference.relative_rms);
+    g_autofree char *astray = td_messages_join (outcome->astray, "; ", NULL);
+    g_assert_cmpstr (astray, ==,
+                     "no device here does it: emulated in double precision by its shortcuts alone");
+    g_assert_cmpstr (outcome->precision, ==, td_precision_names[variant->recipe.precision]);
+    g_assert_cmpstr (outcome->device, ==, "host");
+    g_assert_null (outcome->error);
+    g_assert_true (isnan (outcome->warm_s) && isnan (outcome->noise) && outcome->compared);
+  }
+  g_assert_cmpuint (result->truths, ==, n_truths);
+}
+
+/* What the host alone cannot do is emulated by the shortcuts that its name stands for. */
+static void
+test_emulated (void)
+{
+  static const Emulated parallel[] = {
+    { "--precision half", TRUE, { .half_storage = TRUE } },
+    { "--precision half-run", TRUE, { .half_storage = TRUE, .half_run = 16 } },
+    { "--kernel oversampling", TRUE, { .samples = 4 } },
+    { "--kernel texture", TRUE, { .samples = 256 } },
+    { "--kernel texture --precision half", TRUE, { .half_storage = TRUE, .samples = 256 } },
+    { "--kernel oversampling --precision half-run", TRUE, { TRUE, 4, FALSE, 16, FALSE } },
+    { "--interpolation nearest --precision half", TRUE, { .half_storage = TRUE } },
+    { "--kernel standard", FALSE, { 0 } },
+    { "--precision single", FALSE, { 0 } },
+  };
+  static const Emulated others[] = {
+    { "--method fourier --precision half", FALSE, { 0 } },
+    { "--precision single --filter hann", FALSE, { 0 } },
+    { "--kernel host", FALSE, { 0 } },
+  };
+  static const Emulated cones[] = {
+    { "--kernel texture", TRUE, { .samples = 256 } },
+    { "--precision half", TRUE, { .half_storage = TRUE } },
+    { "--kernel texture --precision half", TRUE, { .half_storage = TRUE, .samples = 256 } },
+    { "--kernel standard", FALSE, { 0 } },
+    { "--precision single", FALSE, { 0 } },
+  };
+  g_autoptr (TdScan) scan = noise_scan (37), cone = tiny_cone ();
+  TdRecipe base;
+
+  tiny_base (&base, TD_METHOD_FBP);
+  base.interpolation = TD_INTERPOLATION_LINEAR;
+  /* Linear and nearest, and what is emulated. */
+  check_emulated (scan, &base, 0, parallel, G_N_ELEMENTS (parallel), 2 + 7);
+  /* Of filtered back-projection by two filters, and of the Fourier method. */
+  check_emulated (scan, &base, 0, others, G_N_ELEMENTS (others), 3);
+  tiny_base (&base, TD_METHOD_FDK);
+  base.interpolation = TD_INTERPOLATION_LINEAR;
+  check_emulated (cone, &base, 5, cones, G_N_ELEMENTS (cones), 1 + 3);
+}
+
 /* The curve above that has none below is what the others differ from. */
 static void
 check_differences (const TdLabPlot *above, const TdLabPlot *below)
@@ -1289,6 +2049,341 @@ test_review (void)
     g_assert_nonnull (strstr (svg, *words));
 }
 
+/* Each figure's curves, above and below, made again from the pictures. */
+static void
+check_figures (const TdLabReview *review, TdLabPlot *const *plots)
+{
+  static const char *const names[]
+      = { "linear, single", "linear, half (emulated)", "nearest", "oversampling (emulated)" };
+  static const struct {
+    const char *begins, *below;
+    gboolean phantom;
+    int shown[5]; /* variants, -1: the phantom; -2: no more */
+    int from;
+  } figures[] = {
+    { "Figure 7:", "of the two", TRUE, { 0, 1, -2 }, 0 },
+    { "Figure 8:", "of the two", FALSE, { 0, 1, -2 }, 0 },
+    { "Figure 18:", "from the phantom", TRUE, { -1, 2, 0, 3, -2 }, -1 },
+    { "Figure 19:", "from linear", FALSE, { 2, 0, 3, -2 }, 0 },
+  };
+
+  for (guint f = 0; f < G_N_ELEMENTS (figures); f++) {
+    const TdLabPlot *above = plots[f / 2 * 4 + f % 2], *below = plots[f / 2 * 4 + 2 + f % 2];
+    const TdLabResult *result = figures[f].phantom ? review->phantom : review->scan;
+    const TdLabOutcome *any = result->outcomes[0];
+    const guint n = td_lab_profile_length (&result->line);
+    g_autofree double *values = g_new (double, n), *from = g_new (double, n);
+    guint place = 0, n_below = 0;
+
+    g_assert_true (g_str_has_prefix (above->title, figures[f].begins));
+    g_assert_true (g_str_has_suffix (below->title, figures[f].below));
+    td_lab_profile (figures[f].from < 0 ? review->truth : any->pixels, any->nx, any->ny,
+                    &result->line, n, from);
+    for (const int *shown_one = figures[f].shown; *shown_one != -2; shown_one++, place++) {
+      const TdLabSeries *series = above->series->pdata[place];
+      const float *pixels = *shown_one < 0 ? review->truth : result->outcomes[*shown_one]->pixels;
+      td_lab_profile (pixels, any->nx, any->ny, &result->line, n, values);
+      g_assert_cmpstr (series->name, ==, *shown_one < 0 ? "phantom" : names[*shown_one]);
+      g_assert_cmpuint (series->colour, ==, td_lab_plot_colour (*shown_one));
+      g_assert_cmpmem (series->y, series->n * sizeof *values, values, n * sizeof *values);
+      if (*shown_one == figures[f].from)
+        continue;
+      const TdLabSeries *difference = below->series->pdata[n_below++];
+      g_assert_cmpstr (difference->name, ==, series->name);
+      g_assert_cmpuint (difference->colour, ==, series->colour);
+      for (guint i = 0; i < n; i++)
+        g_assert_cmpfloat (difference->y[i], ==, fabs (values[i] - from[i]));
+    }
+    g_assert_cmpuint (above->series->len, ==, place);
+    g_assert_cmpuint (below->series->len, ==, n_below);
+    g_assert_true (above->x1 > above->x0 && above->y1 > above->y0 && below->y1 > below->y0);
+  }
+}
+
+/* The phantom has as many views and columns as the scan, and goes through the scan's filter. */
+static void
+check_phantom (const TdLab *lab, TdScan *scan, const TdLabReview *review)
+{
+  const TdScanFacts *facts = td_scan_facts (scan);
+  const TdLabOutcome *linear = review->phantom->outcomes[0];
+  const gsize n = (gsize) linear->nx * linear->ny;
+  TdLabDifference difference;
+  TdTestVolume volume;
+  TdPhantomScan spec;
+
+  td_phantom_scan_init (&spec, NULL, facts->n_columns, 1, facts->n_views);
+  spec.logged = TRUE;
+  spec.range_deg = facts->angles_rad[facts->n_views - 1] > 1.5 * G_PI ? 360 : 180;
+  g_autoptr (TdScan) phantom = td_phantom_scan_new (&spec, NULL);
+  TdRecipe recipe = lab->base;
+  recipe.n_steps = 0;
+  td_recipe_state_axis (&recipe, (facts->n_columns - 1) / 2.0, 0);
+  recipe.row_first = recipe.row_end = 0;
+  recipe.method = TD_METHOD_FBP;
+  recipe.interpolation = TD_INTERPOLATION_LINEAR;
+  recipe.precision = TD_PRECISION_SINGLE;
+  g_assert_true (td_test_reconstruct (engine, phantom, &recipe, &volume, NULL));
+  g_assert_cmpuint (volume.nx, ==, linear->nx);
+  g_assert_cmpuint (volume.ny, ==, linear->ny);
+  g_assert_cmpstr (linear->device, ==, review->scan->outcomes[0]->device);
+  g_autofree double *truth = g_new (double, n);
+  for (gsize i = 0; i < n; i++)
+    truth[i] = linear->pixels[i];
+  td_lab_difference (volume.slices, truth, n, &difference);
+  g_assert_cmpfloat (difference.relative_rms, <, 1e-6);
+  g_autofree float *itself = g_new (float, n);
+  td_phantom_scan_truth (&spec, 0, linear->nx, linear->ny, 4, itself);
+  g_assert_cmpmem (review->truth, n * sizeof *itself, itself, n * sizeof *itself);
+  for (gsize i = 0; i < n; i++)
+    truth[i] = itself[i];
+  for (guint i = 0; i < 4; i++) {
+    td_lab_difference (review->phantom->outcomes[i]->pixels, truth, n, &difference);
+    assert_same_difference (&review->errors[i], &difference);
+  }
+  td_test_volume_clear (&volume);
+}
+
+/* A whole turn's phantom is one of a whole turn, and one of no more than 270 degrees of half. */
+static void
+test_review_turns (void)
+{
+  static const double turns[] = { 180, 269, 274, 360 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (turns); i++) {
+    g_autoptr (GError) error = NULL;
+    float rows[24 * 30];
+    double angles[30];
+    TdRecipe base;
+
+    td_test_random (rows, G_N_ELEMENTS (rows), 3);
+    for (guint v = 0; v < 30; v++)
+      angles[v] = turns[i] * G_PI / 180 * v / (turns[i] == 360 ? 30 : 29);
+    g_autoptr (TdScan) scan = td_test_scan (rows, 1, 30, 24, angles);
+    tiny_base (&base, TD_METHOD_AUTO);
+    base.filter.kind = TD_FILTER_HANN;
+    base.field_of_view = TD_FIELD_FULL;
+    g_autoptr (TdLab) lab = td_lab_new (&base, 0);
+    g_assert_true (td_lab_review_add (lab, NULL));
+    g_autoptr (TdLabReview) review
+        = td_lab_review_run (lab, engine, scan, NULL, NULL, NULL, &error);
+    g_assert_no_error (error);
+    check_phantom (lab, scan, review);
+    TdLabPlot *plots[TD_LAB_REVIEW_PLOTS];
+    td_lab_review_plots (review, plots);
+    check_figures (review, plots);
+    for (guint k = 0; k < TD_LAB_REVIEW_PLOTS; k++)
+      td_lab_plot_unref (plots[k]);
+  }
+}
+
+/* ── The reference's parts ── */
+
+/* The nearest number that binary16 has, of those that its bits make. */
+static double
+nearest_half (double value)
+{
+  double best = 0;
+
+  for (guint bits = 0; bits < 0x7c00; bits++) {
+    const guint exponent = bits >> 10, fraction = bits & 0x3ff;
+    const double half
+        = exponent ? ldexp (1024 + fraction, (int) exponent - 25) : ldexp (fraction, -24);
+    if (fabs (half - fabs (value)) < fabs (best - fabs (value)))
+      best = half;
+  }
+  return copysign (best, value);
+}
+
+/* Halves are stored under a power of two that brings the greatest to 512 … 1024. */
+static void
+test_store_half (void)
+{
+  enum { N = 40 };
+  static const double greatest[] = { 1, 1.99, 0.0003, 700, 1023.9, 1e6, 3e-9 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (greatest); i++) {
+    float random[N];
+    double values[N], before[N], scale = 1;
+    td_test_random (random, N, 40 + i);
+    for (guint k = 0; k < N; k++)
+      before[k] = values[k] = greatest[i] * (k ? random[k] * pow (10, -0.2 * k) : i % 2 ? -1 : 1);
+    while (greatest[i] * scale >= 1024)
+      scale /= 2;
+    while (greatest[i] * scale < 512)
+      scale *= 2;
+    td_lab_store_half (values, N);
+    for (guint k = 0; k < N; k++) {
+      const double half = nearest_half (before[k] * scale);
+      g_assert_cmpfloat_with_epsilon (values[k] * scale, half, 1e-9 * fabs (half));
+      if (fabs (half) >= 0x1p-14)
+        g_assert_cmpfloat (td_lab_half (before[k] * scale), ==, half);
+    }
+  }
+  double nothing[] = { 0, 0, 0 };
+  td_lab_store_half (nothing, 3);
+  g_assert_true (nothing[0] == 0 && nothing[1] == 0 && nothing[2] == 0);
+}
+
+/* The filter by sums over all frequencies, on rows with zeros or their ends' values around. */
+static void
+test_filter (void)
+{
+  static const struct {
+    guint n, n_wide, shift;
+  } rows[] = { { 12, 12, 0 }, { 11, 17, 3 }, { 9, 20, 11 }, { 10, 11, 1 }, { 1, 4, 2 } };
+
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (rows); i++) {
+    const guint n = rows[i / 2].n, wide = rows[i / 2].n_wide, shift = rows[i / 2].shift;
+    const TdFilter filter = { .kind = TD_FILTER_HANN, .cutoff = 0.9, .extend_edges = i % 2 };
+    const guint padded = td_filter_padded_size (wide), middle = wide + (padded - wide) / 2;
+    g_autoptr (TdLabFilter) made = td_lab_filter_new (&filter, n, wide, shift, NULL);
+    const double *response = td_lab_filter_response (made);
+    float random[12];
+    double row[12], got[20];
+    g_autofree double *around = g_new (double, padded);
+
+    td_test_random (random, n, 50 + i);
+    for (guint k = 0; k < n; k++)
+      row[k] = random[k];
+    const double first = i % 2 ? row[0] : 0, last = i % 2 ? row[n - 1] : 0;
+    for (guint k = 0; k < padded; k++)
+      around[k] = k < shift ? first : k < shift + n ? row[k - shift] : k < middle ? last : first;
+    if ((padded - wide) % 2)
+      around[middle] = (first + last) / 2;
+    td_lab_filter_run (made, row, got);
+    for (guint u = 0; u < wide; u++) {
+      double sum = 0;
+      for (guint k = 0; k < padded; k++)
+        for (guint x = 0; x < padded; x++)
+          sum += response[k] * around[x]
+                 * cos (2 * G_PI * ((guint64) k * (u + padded - x) % padded) / padded) / padded;
+      g_assert_cmpfloat_with_epsilon (got[u], sum, 1e-9);
+    }
+  }
+}
+
+/* Errors of double precision are measured as those of single; nothing comes of nothing. */
+static void
+test_difference_double (void)
+{
+  const double a[] = { 1, 2, NAN, 4 }, b[] = { 1.5, 2, 3, 3 }, zeros[4] = { 0 };
+  TdLabDifference difference;
+
+  td_lab_difference_double (a, b, 4, &difference);
+  g_assert_cmpuint (difference.n, ==, 3);
+  g_assert_cmpfloat (difference.max_abs, ==, 1);
+  g_assert_cmpfloat_with_epsilon (difference.rms, sqrt (1.25 / 3), 1e-12);
+  g_assert_cmpfloat_with_epsilon (difference.relative_rms, sqrt (1.25 / (2.25 + 4 + 9)), 1e-12);
+  g_assert_cmpfloat_with_epsilon (difference.psnr_db, 20 * log10 (1.5 / sqrt (1.25 / 3)), 1e-9);
+  td_lab_difference_double (a, zeros, 2, &difference); /* of a constant, and of nothing */
+  g_assert_true (isnan (difference.relative_rms) && isnan (difference.psnr_db));
+  g_assert_cmpfloat (difference.max_abs, ==, 2);
+  td_lab_difference_double (a + 2, b, 1, &difference);
+  g_assert_true (difference.n == 0 && isnan (difference.rms));
+
+  const float even[] = { 1, 5, NAN }, odd[] = { 3, 1, 1 };
+  g_assert_cmpfloat_with_epsilon (td_lab_noise (even, odd, 3), 1.5, 1e-12);
+  g_assert_true (isnan (td_lab_noise (even + 2, odd, 1)));
+}
+
+/* Pictures of one row, one column or two, and lines of no length. */
+static void
+test_narrow_profiles (void)
+{
+  static const guint sizes[][2] = { { 1, 1 }, { 1, 5 }, { 5, 1 }, { 2, 2 }, { 2, 5 }, { 5, 2 } };
+
+  for (guint s = 0; s < G_N_ELEMENTS (sizes); s++) {
+    const guint nx = sizes[s][0], ny = sizes[s][1];
+    const TdLabLine line = { 0, 0, nx - 1.0, ny - 1.0 };
+    float plane[10];
+    double values[9];
+    for (guint i = 0; i < nx * ny; i++)
+      plane[i] = 3.0f * (i % nx) - 2.0f * (i / nx) + 1;
+    td_lab_profile (plane, nx, ny, &line, 9, values);
+    for (guint i = 0; i < 9; i++)
+      g_assert_cmpfloat_with_epsilon (values[i],
+                                      3 * (nx - 1) * i / 8.0 - 2 * (ny - 1.0) * i / 8.0 + 1, 1e-5);
+    td_lab_profile (plane, nx, ny, &line, 1, values);
+    g_assert_cmpfloat (values[0], ==, 1);
+  }
+  g_assert_cmpuint (td_lab_profile_length (&(TdLabLine) { 3, 4, 3, 4 }), ==, 2);
+  g_assert_cmpuint (td_lab_profile_length (&(TdLabLine) { 0, 0, 3, 4 }), ==, 6);
+  g_assert_cmpuint (td_lab_profile_length (&(TdLabLine) { 0, 0, 3, 4.1 }), ==, 7);
+  g_assert_cmpuint (td_lab_profile_length (&(TdLabLine) { 0, 0, 1e9, 0 }), ==, 1000000);
+}
+
+/* How much a running mean of three varies along a line of the picture. */
+static double
+variation_of (const float *pixels, guint nx, const TdLabLine *line)
+{
+  const gboolean down = line->x0 == line->x1;
+  const guint n = (guint) (down ? line->y1 - line->y0 : line->x1 - line->x0) + 1;
+  double sum = 0, before = NAN;
+
+  for (guint i = 0; i + 2 < n; i++) {
+    double mean = 0;
+    for (guint k = i; k < i + 3; k++)
+      mean += pixels[(guint) (line->y0 + (down ? k : 0)) * nx + (guint) (line->x0 + (down ? 0 : k))]
+              / 3.0;
+    sum += isfinite (mean - before) ? fabs (mean - before) : 0;
+    before = mean;
+  }
+  return sum;
+}
+
+/* Of pictures by chance no row or column, within the circle that fits in, is busier. */
+static void
+test_busiest_of_all (void)
+{
+  for (guint round = 0; round < 60; round++) {
+    const guint nx = 5 + round % 9, ny = 4 + round % 11;
+    const double radius = MIN (nx, ny) / 2.0, cx = (nx - 1) / 2.0, cy = (ny - 1) / 2.0;
+    g_autofree float *pixels = g_new (float, nx *ny);
+    double most = 0;
+
+    td_test_random (pixels, nx * ny, 70 + round);
+    for (guint k = 0; k < nx + ny; k++) {
+      const gboolean down = k >= ny;
+      const double at = down ? k - ny : k, middle = down ? cy : cx;
+      const double off = at - (down ? cx : cy), half = sqrt (radius * radius - off * off);
+      const double first = ceil (MAX (middle - half, 0)),
+                   last = MIN (floor (middle + half), (down ? ny : nx) - 1.0);
+      if (fabs (off) < radius && last > first)
+        most = MAX (most, variation_of (pixels, nx,
+                                        &(TdLabLine) { down ? at : first, down ? first : at,
+                                                       down ? at : last, down ? last : at }));
+    }
+    const TdLabLine found = td_lab_busiest_line (pixels, nx, ny);
+    g_assert_true (found.x0 == found.x1 || found.y0 == found.y1);
+    g_assert_cmpfloat_with_epsilon (variation_of (pixels, nx, &found), most, 1e-6);
+  }
+}
+
+/* A copy has variants of its own. */
+static void
+test_copy (void)
+{
+  TdRecipe base;
+
+  td_recipe_init (&base);
+  TdLab *lab = td_lab_new (&base, 12);
+  g_assert_true (td_lab_add (lab, "Half: --precision half", NULL));
+  g_assert_true (td_lab_add (lab, "--filter none", NULL));
+  lab->measure = TRUE;
+  g_autoptr (TdLab) copy = td_lab_copy (lab);
+  g_autofree char *before = td_lab_to_json (lab);
+  g_assert_true (td_lab_add (lab, "--filter hann", NULL));
+  g_free (((TdLabVariant *) lab->variants->pdata[0])->name);
+  ((TdLabVariant *) lab->variants->pdata[0])->name = g_strdup ("other");
+  td_lab_free (lab);
+  g_autofree char *after = td_lab_to_json (copy);
+  g_assert_cmpstr (after, ==, before);
+  g_assert_cmpuint (copy->base.row_first, ==, 12);
+  g_assert_cmpuint (copy->base.row_end, ==, 13);
+  g_ptr_array_remove_index (copy->variants, 0); /* and it frees them */
+  g_assert_cmpuint (copy->variants->len, ==, 1);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -1303,12 +2398,22 @@ main (int argc, char **argv)
   g_test_add_func ("/lab/few-views", test_few_views);
   g_test_add_func ("/lab/difference", test_difference);
   g_test_add_func ("/lab/noise", test_noise);
+  g_test_add_func ("/lab/store-half", test_store_half);
+  g_test_add_func ("/lab/filter", test_filter);
+  g_test_add_func ("/lab/difference-double", test_difference_double);
+  g_test_add_func ("/lab/narrow-profiles", test_narrow_profiles);
+  g_test_add_func ("/lab/copy", test_copy);
+  g_test_add_func ("/lab/busiest-of-all", test_busiest_of_all);
   g_test_add_func ("/lab/frc/white", test_frc_white);
   g_test_add_func ("/lab/frc/resolution", test_frc_resolution);
   g_test_add_func ("/lab/profile", test_profile);
   g_test_add_func ("/lab/abx", test_abx);
   g_test_add_func ("/lab/abx-looked-at", test_abx_looked_at);
+  g_test_add_func ("/lab/abx-evidence", test_abx_evidence);
   g_test_add_func ("/lab/file", test_file);
+  g_test_add_func ("/lab/file-varied", test_file_varied);
+  g_test_add_func ("/lab/lines-refused", test_lines_refused);
+  g_test_add_func ("/lab/words", test_words);
   g_test_add_func ("/lab/held", test_held);
   g_test_add_func ("/lab/faults", test_faults);
   g_test_add_func ("/lab/named", test_named);
@@ -1322,7 +2427,16 @@ main (int argc, char **argv)
   g_test_add_func ("/lab/cancel", test_cancel);
   g_test_add_func ("/lab/cancel-anywhere", test_cancel_anywhere);
   g_test_add_func ("/lab/review", test_review);
+  g_test_add_func ("/lab/review-turns", test_review_turns);
   g_test_add_func ("/lab/emulated-cost", test_emulated_cost);
+  g_test_add_func ("/lab/choices", test_choices);
+  g_test_add_func ("/lab/cone-choices", test_cone_choices);
+  g_test_add_func ("/lab/emulated", test_emulated);
+  g_test_add_func ("/lab/scarce-others", test_scarce_others);
+  g_test_add_func ("/lab/scarce-lab", test_scarce_lab);
+  g_test_add_data_func ("/lab/budget/fbp", GINT_TO_POINTER (TD_METHOD_FBP), test_budget);
+  g_test_add_data_func ("/lab/budget/fourier", GINT_TO_POINTER (TD_METHOD_FOURIER), test_budget);
+  g_test_add_data_func ("/lab/budget/fdk", GINT_TO_POINTER (TD_METHOD_FDK), test_budget);
   const int status = g_test_run ();
   td_engine_unref (engine);
   return status;
