@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Views that two ranks give each other: every sample of the rows that each sees. Also the bytes
    that this takes, and a wait that is cancelled. mpirun starts it twice; the first rank reports. */
+#include <malloc.h>
 #include <mpi.h>
 #include <stdio.h>
 
@@ -121,6 +122,34 @@ test_alone (void)
   g_assert_cmpfloat (td_gather_seconds (gather), ==, 0);
 }
 
+static void
+make_and_free (MPI_Comm column)
+{
+  const TdGatherSpec spec
+      = { .column = column, .n_views = 1000, .chunk = 500, .n_columns = 50, .seen = { 0, 10 } };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdGather) gather = td_gather_new (&spec, NULL, &error);
+
+  g_assert_no_error (error);
+}
+
+/* Each of its buffers has a megabyte. No sanitizer looks for leaks beside MPI. */
+static void
+test_leaves_nothing (void)
+{
+  const MPI_Comm columns[] = { MPI_COMM_SELF, MPI_COMM_WORLD };
+
+  for (guint i = 0; i < G_N_ELEMENTS (columns); i++) {
+    make_and_free (columns[i]); /* what MPI keeps is made */
+    const struct mallinfo2 before = mallinfo2 ();
+    make_and_free (columns[i]);
+    const struct mallinfo2 after = mallinfo2 ();
+    const gssize more = (gssize) (after.uordblks + after.hblkhd - before.uordblks - before.hblkhd);
+    g_test_message ("%" G_GSSIZE_FORMAT " bytes more", more);
+    g_assert_cmpint (more, <, 500 * 50 * 10 * sizeof (float) / 2);
+  }
+}
+
 /* Nobody puts what is waited for. */
 static void
 test_cancelled (void)
@@ -173,6 +202,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/gather/two", GUINT_TO_POINTER (VIEWS), test_two);
   g_test_add_data_func ("/gather/two/again", GUINT_TO_POINTER (VIEWS + 5 * CHUNK), test_two);
   g_test_add_func ("/gather/alone", test_alone);
+  g_test_add_func ("/gather/leaves-nothing", test_leaves_nothing);
   g_test_add_func ("/gather/cancelled", test_cancelled);
   g_test_add_func ("/gather/chunk", test_chunk);
   const int status = g_test_run ();

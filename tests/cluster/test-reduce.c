@@ -22,18 +22,19 @@ typedef struct {
   int nodes[RANKS];
   guint n_slices;
   guint64 memory;
-  int slow; /* a rank that is late with each slice; -1: none */
+  int slow;               /* a rank that is late with each slice; -1: none */
+  guint buffers, segment; /* four of its own and three of others; slices of each */
 } Row;
 
 static const Row rows[] = {
-  { "/reduce/one-node", { 0, 0, 0, 0 }, SLICES, 1 << 20, -1 },
-  { "/reduce/two-nodes", { 0, 0, 1, 1 }, SLICES, 1 << 20, 2 },
-  { "/reduce/in-turns", { 0, 1, 0, 1 }, 13, 0, 0 },
-  { "/reduce/uneven", { 0, 0, 0, 1 }, 17, 1 << 12, 3 },
-  { "/reduce/apart", { 0, 1, 2, 3 }, SLICES, 1 << 12, 1 },
-  { "/reduce/few-slices", { 0, 0, 1, 1 }, 2, 1 << 20, -1 },
+  { "/reduce/one-node", { 0, 0, 0, 0 }, SLICES, 1 << 20, -1, 7, 1 },
+  { "/reduce/two-nodes", { 0, 0, 1, 1 }, SLICES, 1 << 20, 2, 7, 1 },
+  { "/reduce/in-turns", { 0, 1, 0, 1 }, 13, 0, 0, 7, 1 },
+  { "/reduce/uneven", { 0, 0, 0, 1 }, 17, 1 << 12, 3, 7, 1 },
+  { "/reduce/apart", { 0, 1, 2, 3 }, SLICES, 1 << 12, 1, 7, 1 },
+  { "/reduce/few-slices", { 0, 0, 1, 1 }, 2, 1 << 20, -1, 4, 1 },
   /* Segments of four slices, which the pieces do not divide. */
-  { "/reduce/segments", { 0, 0, 1, 1 }, 67, 1 << 20, -1 },
+  { "/reduce/segments", { 0, 0, 1, 1 }, 67, 1 << 20, -1, 7, 4 },
 };
 
 /* Whole numbers, so that sums are exact. */
@@ -106,12 +107,18 @@ test_row (gconstpointer data)
   GThread *put = g_thread_new ("put", reduce_put_all, &adding);
   GThread *take = g_thread_new ("take", reduce_take_all, &adding);
   g_autoptr (GError) error = NULL;
+  const gint64 begun = g_get_monotonic_time ();
   guint all[MOST_SLICES];
 
   td_reduce_run (reduce, NULL, &error);
   g_assert_no_error (error);
+  const double took_s = (g_get_monotonic_time () - begun) * 1e-6;
   g_thread_join (put);
   g_thread_join (take);
+  g_assert_cmpuint (td_reduce_bytes (reduce), ==,
+                    row->buffers * row->segment * FLOATS * sizeof (float));
+  g_assert_cmpfloat (td_reduce_seconds (reduce), >=, 0);
+  g_assert_cmpfloat (td_reduce_seconds (reduce), <=, took_s);
   MPI_Allreduce (adding.sums, all, MOST_SLICES, MPI_UNSIGNED, MPI_SUM, MPI_COMM_WORLD);
   for (guint i = 0; i < row->n_slices; i++)
     g_assert_cmpuint (all[i], ==, 1);
@@ -119,28 +126,52 @@ test_row (gconstpointer data)
 
 /* ── The chain ── */
 
-#define NX 3
-#define NY 11
-
 typedef struct {
   const char *name;
   int nodes[RANKS];
   guint n_slices, slab[RANKS], bands[RANKS]; /* of each rank */
   guint64 memory;
   gboolean again; /* the ranks compute their second slab once more, as after a failure */
+  guint nx, ny;
 } Chained;
 
 static const Chained chains[] = {
-  { "/chain/slabs", { 0, 1, 2, 3 }, SLICES, { 7, 7, 7, 7 }, { 1, 1, 1, 1 }, G_MAXUINT64, FALSE },
-  { "/chain/bands", { 0, 0, 0, 0 }, SLICES, { 8, 8, 8, 8 }, { 4, 4, 4, 4 }, G_MAXUINT64, TRUE },
+  { "/chain/slabs",
+    { 0, 1, 2, 3 },
+    SLICES,
+    { 7, 7, 7, 7 },
+    { 1, 1, 1, 1 },
+    G_MAXUINT64,
+    FALSE,
+    3,
+    11 },
+  { "/chain/bands",
+    { 0, 0, 0, 0 },
+    SLICES,
+    { 8, 8, 8, 8 },
+    { 4, 4, 4, 4 },
+    G_MAXUINT64,
+    TRUE,
+    3,
+    11 },
   { "/chain/more-bands-than-rows",
     { 0, 1, 1, 0 },
     5,
     { 5, 5, 5, 5 },
     { 40, 40, 40, 40 },
     G_MAXUINT64,
-    FALSE },
-  { "/chain/little-memory", { 0, 0, 1, 1 }, SLICES, { 8, 8, 8, 8 }, { 3, 3, 3, 3 }, 1 << 10, TRUE },
+    FALSE,
+    3,
+    11 },
+  { "/chain/little-memory",
+    { 0, 0, 1, 1 },
+    SLICES,
+    { 8, 8, 8, 8 },
+    { 3, 3, 3, 3 },
+    1 << 10,
+    TRUE,
+    3,
+    11 },
   /* Ranks whose memory differs, of which some cannot compute by bands. */
   { "/chain/unlike-in-a-node",
     { 0, 0, 0, 0 },
@@ -148,8 +179,37 @@ static const Chained chains[] = {
     { 13, 4, 29, 5 },
     { 3, 1, 2, 1 },
     1 << 10,
-    FALSE },
-  { "/chain/unlike", { 0, 1, 2, 3 }, SLICES, { 13, 4, 29, 5 }, { 3, 1, 2, 1 }, 1 << 10, FALSE },
+    FALSE,
+    3,
+    11 },
+  { "/chain/unlike",
+    { 0, 1, 2, 3 },
+    SLICES,
+    { 13, 4, 29, 5 },
+    { 3, 1, 2, 1 },
+    1 << 10,
+    FALSE,
+    3,
+    11 },
+  /* Slices of which several threads copy a strip each. */
+  { "/chain/strips",
+    { 0, 0, 1, 1 },
+    5,
+    { 3, 3, 3, 3 },
+    { 1, 1, 1, 1 },
+    G_MAXUINT64,
+    FALSE,
+    1030,
+    83 },
+  { "/chain/strips-of-bands",
+    { 0, 1, 1, 1 },
+    3,
+    { 2, 2, 2, 2 },
+    { 2, 2, 2, 2 },
+    G_MAXUINT64,
+    FALSE,
+    1031,
+    101 },
 };
 
 typedef struct {
@@ -163,7 +223,8 @@ static void
 chain_add (const Passing *passing, guint first, guint count, TdRowRange band)
 {
   const gboolean last = td_chain_is_last (passing->chain);
-  const gsize slice = NX * NY;
+  const guint nx = passing->row->nx;
+  const gsize slice = (gsize) nx * passing->row->ny;
   g_autofree float *slab = g_new0 (float, count *slice);
   g_autoptr (GError) error = NULL;
 
@@ -171,7 +232,7 @@ chain_add (const Passing *passing, guint first, guint count, TdRowRange band)
     td_chain_begin (first, count, band, slab, NULL, &error, passing->chain);
   g_assert_no_error (error);
   for (guint k = 0; k < count; k++)
-    for (guint i = band.first * NX; i < (band.first + band.count) * NX; i++) {
+    for (guint i = band.first * nx; i < (band.first + band.count) * nx; i++) {
       slab[k * slice + i] += part_of (rank, first + k, i);
       if (last && passing->sums[(first + k) * slice + i] == 0)
         passing->sums[(first + k) * slice + i] = slab[k * slice + i];
@@ -192,8 +253,8 @@ chain_add_all (gpointer data)
     const guint times = row->again && first == slab ? 2 : 1;
     n = MIN (slab, row->n_slices - first);
     for (guint i = 0; i < times * bands; i++) {
-      const guint band = i % bands, y = NY * band / bands;
-      chain_add (passing, first, n, (TdRowRange) { y, NY * (band + 1) / bands - y });
+      const guint band = i % bands, y = row->ny * band / bands;
+      chain_add (passing, first, n, (TdRowRange) { y, row->ny * (band + 1) / bands - y });
     }
   }
   return NULL;
@@ -217,30 +278,34 @@ static void
 test_chain (gconstpointer data)
 {
   const Chained *row = data;
+  const guint slice = row->nx * row->ny;
   const TdChainSpec spec = { .row = MPI_COMM_WORLD,
                              .nodes = row->nodes,
                              .n_slices = row->n_slices,
-                             .ny = NY,
-                             .nx = NX,
+                             .ny = row->ny,
+                             .nx = row->nx,
                              .slab_slices = row->slab[rank],
                              .bands = row->bands[rank],
                              .memory = row->memory };
-  g_autofree float *sums = g_new0 (float, row->n_slices *NX *NY);
+  g_autofree float *sums = g_new0 (float, row->n_slices *slice);
   g_autoptr (GError) error = NULL;
   const guint shared = count_shared ();
   TdChain *chain = td_chain_new (&spec, NULL, &error);
   g_assert_no_error (error);
   Passing passing = { row, chain, sums };
   GThread *add = g_thread_new ("add", chain_add_all, &passing);
+  const gint64 begun = g_get_monotonic_time ();
   int wrong = 0;
 
   td_chain_run (chain, NULL, &error);
   g_assert_no_error (error);
+  g_assert_cmpfloat (td_chain_seconds (chain), >=, 0);
+  g_assert_cmpfloat (td_chain_seconds (chain), <=, (g_get_monotonic_time () - begun) * 1e-6);
   g_thread_join (add);
-  for (guint i = 0; td_chain_is_last (chain) && i < row->n_slices * NX * NY; i++) {
+  for (guint i = 0; td_chain_is_last (chain) && i < row->n_slices * slice; i++) {
     float right = 0;
     for (int of = 0; of < RANKS; of++)
-      right += part_of (of, i / (NX * NY), i % (NX * NY));
+      right += part_of (of, i / slice, i % slice);
     wrong += sums[i] != right;
   }
   MPI_Bcast (&wrong, 1, MPI_INT, RANKS - 1, MPI_COMM_WORLD);
