@@ -61,7 +61,7 @@ static const struct {
     "column:0 link:50G reduce:10G store:10G overlap:0.1" },
 };
 
-/* "3", "10G", "1.84T"; FALSE: no such number above 0. */
+/* "3", "10G", "1.84T"; FALSE: no such number from 0 on. */
 static gboolean
 model_parse_number (const char *text, double *value)
 {
@@ -69,12 +69,14 @@ model_parse_number (const char *text, double *value)
   char *end;
 
   *value = g_ascii_strtod (text, &end);
+  if (end == text) /* a letter alone is no 0 */
+    return FALSE;
   const char *suffix = *end ? strchr (suffixes, *end) : NULL;
   if (suffix) {
     *value *= pow (1000, suffix - suffixes + 1);
     end++;
   }
-  return end != text && *end == '\0' && isfinite (*value) && *value >= 0;
+  return *end == '\0' && isfinite (*value) && *value >= 0;
 }
 
 static gboolean

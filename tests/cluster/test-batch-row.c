@@ -152,7 +152,7 @@ test_need (void)
                             .device_bytes = 5,
                             .write_bytes = 100,
                             .room_bytes = 100,
-                            .times = { .read = 2, .compute = compute_s, .write = NAN },
+                            .times = { .read = 2, .compute = compute_s, .write = 0.5 },
                             .estimate_s = 4 },
                     two = { .n_slices = 4,
                             .host_bytes = 60,
@@ -160,7 +160,8 @@ test_need (void)
                             .write_bytes = 50,
                             .room_bytes = 0,
                             .times = { .read = 3, .compute = 1, .write = 1 },
-                            .estimate_s = NAN };
+                            .estimate_s = 5 },
+                    unknown = { .times = { .write = NAN }, .estimate_s = NAN };
   g_autofree char *folder
       = g_build_filename (g_get_tmp_dir (), "tomodesk-nowhere", "volumes", NULL);
   g_autoptr (GError) error = NULL;
@@ -175,6 +176,9 @@ test_need (void)
   g_assert_cmpuint (all.room_bytes, ==, 100);
   g_assert_cmpfloat (all.times.read, ==, 5);
   g_assert_cmpfloat (all.times.compute, ==, compute_s + 1);
+  g_assert_cmpfloat (all.times.write, ==, 1.5);
+  g_assert_cmpfloat (all.estimate_s, ==, 9);
+  td_batch_need_add (&all, &unknown);
   g_assert_true (isnan (all.times.write) && isnan (all.estimate_s));
   g_assert_true (td_batch_need_fits (&all, folder, &error));
   g_assert_no_error (error);

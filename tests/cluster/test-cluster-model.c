@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "cluster/benchmark-fit.h"
+#include "cluster/grid.h"
 #include "tests/unit/test-folder.h"
 #include "tests/common/pins.h"
 
@@ -284,8 +285,57 @@ test_words (void)
   g_assert_cmpuint (machine.ranks, ==, 4);
   g_assert_cmpfloat (machine.store.c, ==, 0.25);
   g_assert_cmpfloat (fabs (machine.store.m - 5e-10), <, 1e-20);
+  machine.added.m = machine.group.m = 0; /* of which nothing is known */
   g_autofree char *described = td_model_machine_describe (&machine);
-  g_assert_nonnull (strstr (described, "store    0.25 s + 5e-10 s a byte"));
+  g_assert_cmpstr (described, ==,
+                   "3 nodes of 4 devices with 16 GB and 2 links\n"
+                   "load     0 s + 9.52e-12 s a byte\n"
+                   "filter   0 s + 6.49e-10 s a byte\n"
+                   "copy     0 s + 7.87e-11 s a byte\n"
+                   "network  0 s + 1.43e-10 s a byte\n"
+                   "update   0 s + 3.86e-12 s a update\n"
+                   "link     0 s + 8.4e-11 s a byte\n"
+                   "reduce   0 s + 3.14e-10 s a byte\n"
+                   "store    0.25 s + 5e-10 s a byte\n");
+  g_assert_false (td_model_machine_parse (&machine, "/nowhere/hall.txt", &error));
+  test_assert_sentence (error, "/nowhere/hall.txt");
+  g_assert_null (strstr (error->message, "says nothing of a cluster")); /* a file's name */
+}
+
+/* Numbers with their letters, and what is none. */
+static void
+test_numbers (void)
+{
+  static const struct {
+    const char *text;
+    double value; /* -1: refused */
+  } numbers[]
+      = { { "0", 0 },    { "3", 3 },    { "2.5", 2.5 },     { "1e3", 1000 }, { "7k", 7e3 },
+          { "7M", 7e6 }, { "7G", 7e9 }, { "1.5T", 1.5e12 }, { "", -1 },      { "k", -1 },
+          { "1kk", -1 }, { "1K", -1 },  { "-1", -1 },       { "inf", -1 },   { "nan", -1 } };
+  static const struct {
+    const char *text;
+    guint value; /* 0: refused */
+  } counts[] = { { "1", 1 }, { "1k", 1000 }, { "1M", 1000000 }, { "1000001", 0 }, { "0.5", 0 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++) {
+    g_autofree char *word = g_strconcat ("column:", numbers[i].text, NULL);
+    TdModelMachine machine;
+    const gboolean taken = td_model_machine_parse (&machine, word, NULL);
+
+    g_assert_cmpint (taken, ==, numbers[i].value >= 0);
+    if (taken)
+      g_assert_cmpfloat (machine.column, ==, numbers[i].value);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (counts); i++) {
+    g_autofree char *word = g_strconcat ("abci,links:", counts[i].text, NULL);
+    TdModelMachine machine;
+    const gboolean taken = td_model_machine_parse (&machine, word, NULL);
+
+    g_assert_cmpint (taken, ==, counts[i].value > 0);
+    if (taken)
+      g_assert_cmpuint (machine.links, ==, counts[i].value);
+  }
 }
 
 /* A machine's words make the same machine. */
@@ -587,6 +637,280 @@ test_problem (void)
   }
 }
 
+/* ── The model, counted again ── */
+
+static double
+plain_cost (TdModelCost cost, double units)
+{
+  return units > 0 ? cost.c + cost.m * units : 0;
+}
+
+/* The part of the detector's rows that a slab sees, mean over @n slabs. A slice at height z lies
+   between the rows z / (1 + k) and z / (1 - k). */
+static double
+plain_seen (double fan, guint n)
+{
+  const double near = 1 - MIN (fan, 0.9), far = 1 + MIN (fan, 0.9);
+  double sum = 0;
+
+  for (guint i = 0; i < n; i++) {
+    const double low = -1 + i * 2.0 / n, high = -1 + (i + 1) * 2.0 / n;
+    const double from = fmin (low / near, low / far), to = fmax (high / near, high / far);
+    sum += (fmin (to, 1) - fmax (from, -1)) / 2;
+  }
+  return sum / n;
+}
+
+static double
+plain_store (const TdModelMachine *m, const TdModelProblem *p, guint columns)
+{
+  const double slice = (double) p->nx * p->ny * p->voxel_bytes;
+  const TdModelCost file = columns > 1 && m->added.m > 0 ? m->added : m->stack;
+
+  if (!p->stack || file.m <= 0)
+    return plain_cost (m->store, slice * p->nz);
+  return p->nz * plain_cost (file, slice);
+}
+
+/* Equation 17: the longest stage, and a part of what comes before it. */
+static double
+plain_overlapped (const double *seconds, const char *const *names, guint n, double part,
+                  const char **bound)
+{
+  guint longest = 0;
+  double all = 0;
+
+  for (guint i = 1; i < n; i++)
+    longest = seconds[i] > seconds[longest] ? i : longest;
+  for (guint i = 0; i < longest; i++)
+    all += part * seconds[i];
+  *bound = names[longest];
+  return all + seconds[longest];
+}
+
+static TdModelTimes
+plain_slab (const TdModelMachine *m, const TdModelProblem *p, guint rows, guint columns)
+{
+  static const char *const names[]
+      = { "load", "filter", "upload", "back-project", "download", "reduce", "store" };
+  const guint slices = (guint) ceil ((double) p->nz / rows), here = MIN (m->ranks, rows * columns);
+  const guint slabs = p->slab_slices ? (guint) ceil ((double) slices / p->slab_slices) : 1;
+  const double sharing = (double) here / MIN (m->links, here);
+  const double pixels = (double) p->n_columns * p->n_rows * p->n_views / columns;
+  const double voxels = (double) p->nx * p->ny * p->nz / rows;
+  const double seen = pixels * plain_seen (p->fan, rows);
+  const double sent = p->sent_once ? seen : pixels * plain_seen (p->fan, rows * slabs) * slabs;
+  TdModelTimes t = { 0 };
+
+  t.load = plain_cost (m->load, seen * rows * columns * p->sample_bytes);
+  t.filter = plain_cost (m->filter, 4 * seen);
+  t.upload = plain_cost (m->link, 4 * sent * sharing);
+  t.download = plain_cost (m->link, 4 * voxels * sharing);
+  t.reduce = plain_cost (m->reduce, 4 * voxels * (1 - 1.0 / columns));
+  t.store = plain_store (m, p, columns);
+  const gboolean group = td_model_groups_follow (p, columns) && m->group.m > 0;
+  t.back_project = plain_cost (group ? m->group : m->update,
+                               (voxels + m->column * p->nx * p->ny) * p->n_views / columns);
+  const double seconds[]
+      = { t.load, t.filter, t.upload, t.back_project, t.download, t.reduce, t.store };
+  const double parts[] = { fmax (t.load, fmax (t.filter, t.upload)), t.back_project,
+                           fmax (t.download, fmax (t.reduce, t.store)) };
+  t.compute = plain_overlapped (seconds, names, 7, m->overlap, &t.bound) + m->start_s
+              + m->widening_s * p->n_columns;
+  t.fill = (parts[0] + parts[1] + parts[2] - fmax (parts[0], fmax (parts[1], parts[2]))) / slabs;
+  t.total = m->queue_s + t.compute + t.fill;
+  return t;
+}
+
+static TdModelTimes
+plain_ifdk (const TdModelMachine *m, const TdModelProblem *p, guint rows, guint columns)
+{
+  static const char *const names[] = { "load", "filter", "gather", "back-project" };
+  static const double equal[] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+  const guint here = MIN (m->ranks, rows * columns);
+  const double sharing = (double) here / MIN (m->links, here);
+  const double pixels = (double) p->n_columns * p->n_rows * p->n_views;
+  const double voxels = (double) p->nx * p->ny * p->nz / rows;
+  const TdViewGroup views = td_grid_views (p->n_views, p->together, equal, columns, 0);
+  const gboolean group = columns > 1 && views.parts == 1 && m->group.m > 0;
+  double beside = 1;
+  TdModelTimes t = { 0 };
+
+  t.load = plain_cost (m->load, pixels * p->sample_bytes);
+  t.filter = plain_cost (m->filter, 4 * pixels / (rows * columns));
+  if (rows > 1)
+    t.gather = plain_cost (m->copy, 4 * pixels / columns * here);
+  if (rows > 1 && rows * columns > m->ranks)
+    t.gather += plain_cost (m->network, 4 * pixels / columns * MIN (here, columns));
+  t.upload = plain_cost (m->link, 4 * pixels / columns * sharing);
+  t.back_project = t.upload
+                   + plain_cost (group ? m->group : m->update,
+                                 (voxels + m->column * p->nx * p->ny) * p->n_views / columns);
+  t.download = plain_cost (m->link, 4 * voxels * sharing);
+  t.reduce = columns > 1 ? plain_cost (m->reduce, 4 * voxels) : 0;
+  t.store = plain_store (m, p, columns);
+  /* Views that are added together come from all parts of the turn, or the first have to wait. */
+  if (views.parts > 1 && !td_grid_gathered (TD_GRID_BATCH, views.count, views.parts))
+    beside = 1.0 / views.parts;
+  const double seconds[]
+      = { beside * t.load, beside * t.filter, beside * t.gather, t.back_project };
+  t.compute = plain_overlapped (seconds, names, 4, m->overlap, &t.bound) + m->start_s
+              + m->widening_s * p->n_columns
+              + (1 - beside) * fmax (t.load, fmax (t.filter, t.gather));
+  t.total = m->queue_s + t.compute
+            + (m->apart > 0 ? t.download + t.reduce + t.store
+                            : fmax (t.download, fmax (t.reduce, t.store)));
+  if (t.store > t.compute)
+    t.bound = "store";
+  return t;
+}
+
+static void
+assert_times (const TdModelTimes *times, const TdModelTimes *plain)
+{
+  static const gsize members[]
+      = { G_STRUCT_OFFSET (TdModelTimes, load),         G_STRUCT_OFFSET (TdModelTimes, filter),
+          G_STRUCT_OFFSET (TdModelTimes, gather),       G_STRUCT_OFFSET (TdModelTimes, upload),
+          G_STRUCT_OFFSET (TdModelTimes, back_project), G_STRUCT_OFFSET (TdModelTimes, download),
+          G_STRUCT_OFFSET (TdModelTimes, reduce),       G_STRUCT_OFFSET (TdModelTimes, store),
+          G_STRUCT_OFFSET (TdModelTimes, fill),         G_STRUCT_OFFSET (TdModelTimes, compute),
+          G_STRUCT_OFFSET (TdModelTimes, total) };
+
+  for (guint i = 0; i < G_N_ELEMENTS (members); i++) {
+    const double right = G_STRUCT_MEMBER (double, plain, members[i]);
+    g_assert_cmpfloat_with_epsilon (G_STRUCT_MEMBER (double, times, members[i]), right,
+                                    1e-12 + 1e-9 * fabs (right));
+  }
+}
+
+/* 0 as often as one of @parts times. */
+static double
+any_or_none (GRand *rand, guint parts, double most)
+{
+  return g_rand_int_range (rand, 0, (gint) parts) ? g_rand_double_range (rand, 0, most) : 0;
+}
+
+static guint
+any_of (GRand *rand, guint least, guint most)
+{
+  return (guint) g_rand_int_range (rand, (gint) least, (gint) most + 1);
+}
+
+/* Seconds of the order of one, whichever stage is the longest. */
+static TdModelMachine
+any_machine (GRand *rand)
+{
+  TdModelMachine m = { .nodes = any_of (rand, 1, 3),
+                       .ranks = any_of (rand, 1, 4),
+                       .links = any_of (rand, 1, 5),
+                       .memory_bytes = exp (g_rand_double_range (rand, 8, 18)),
+                       .column = any_or_none (rand, 3, 40),
+                       .overlap = any_or_none (rand, 3, 1),
+                       .start_s = any_or_none (rand, 3, 2),
+                       .widening_s = any_or_none (rand, 3, 0.1),
+                       .queue_s = any_or_none (rand, 3, 5),
+                       .apart = g_rand_int_range (rand, 0, 2) };
+  TdModelCost *const costs[] = { &m.load, &m.filter, &m.copy,  &m.network, &m.update, &m.group,
+                                 &m.link, &m.reduce, &m.store, &m.stack,   &m.added };
+
+  for (guint i = 0; i < G_N_ELEMENTS (costs); i++)
+    *costs[i]
+        = (TdModelCost) { any_or_none (rand, 3, 0.5), exp (-g_rand_double_range (rand, 8, 13)) };
+  m.update.m *= 1e-2;
+  m.group.m = any_or_none (rand, 3, 2 * m.update.m);
+  m.stack.m = any_or_none (rand, 3, 1e-3);
+  m.added.m = any_or_none (rand, 3, 1e-3);
+  return m;
+}
+
+static TdModelProblem
+any_problem (GRand *rand)
+{
+  return (TdModelProblem) { .n_columns = any_of (rand, 1, 40),
+                            .n_rows = any_of (rand, 1, 30),
+                            .n_views = any_of (rand, 1, 20) * any_of (rand, 1, 4),
+                            .nx = any_of (rand, 1, 30),
+                            .ny = any_of (rand, 1, 30),
+                            .nz = any_of (rand, 1, 40),
+                            .sample_bytes = any_of (rand, 1, 4),
+                            .voxel_bytes = any_of (rand, 1, 4),
+                            .slab_slices = any_of (rand, 0, 8),
+                            .together = 1u << any_of (rand, 0, 2),
+                            .sent_once = g_rand_boolean (rand),
+                            .stack = g_rand_boolean (rand),
+                            .fan = any_or_none (rand, 4, 1.2) };
+}
+
+/* Every grid that can be, and no other, the fastest first. */
+static void
+check_grids (const TdModelMachine *machine, const TdModelProblem *problem, TdClusterMode mode)
+{
+  const guint ranks = machine->nodes * machine->ranks;
+  const double volume = 4.0 * problem->nx * problem->ny * problem->nz;
+  const double batch = 4.0 * problem->n_columns * problem->n_rows * 32;
+  const guint least = mode != TD_CLUSTER_IFDK
+                          ? 1
+                          : td_grid_least_rows (volume, batch, machine->memory_bytes, problem->nz);
+  g_autoptr (GArray) grids = td_model_grids (machine, problem, mode);
+  guint possible = 0;
+
+  for (guint rows = 1; rows <= ranks; rows++) {
+    const guint columns = ranks / rows;
+    const gboolean some
+        = columns == 1 || (mode != TD_CLUSTER_SLICES && 2 * columns <= problem->n_views);
+    possible += rows * columns == ranks && rows >= least && rows <= problem->nz && some;
+  }
+  g_assert_cmpuint (grids->len, ==, possible);
+  for (guint i = 0; i < grids->len; i++) {
+    const TdModelGrid *grid = &g_array_index (grids, TdModelGrid, i);
+    TdModelTimes times;
+
+    td_model_predict (machine, problem, mode, grid->rows, grid->columns, &times);
+    g_assert_cmpfloat (grid->times.total, ==, times.total);
+    g_assert_cmpuint (grid->rows * grid->columns, ==, ranks);
+    for (guint k = 0; k < i; k++) {
+      const TdModelGrid *before = &g_array_index (grids, TdModelGrid, k);
+      g_assert_cmpuint (before->rows, !=, grid->rows);
+      g_assert_cmpfloat (before->times.total, <=, times.total);
+    }
+  }
+}
+
+/* Any machine and any job: each stage, what is not hidden of them, and what bounds. */
+static void
+test_any (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (20261129);
+  guint bounds[256] = { 0 }; /* by their names' first letters */
+
+  for (guint i = 0; i < 3000; i++) {
+    const TdModelMachine machine = any_machine (rand);
+    const TdModelProblem problem = any_problem (rand);
+    const guint rows = any_of (rand, 1, 4), columns = any_of (rand, 1, 3);
+    const TdClusterMode mode = i % 3;
+    const gboolean ifdk = mode == TD_CLUSTER_IFDK;
+    TdModelMachine one = machine;
+    TdModelTimes times, units;
+
+    td_model_predict (&machine, &problem, mode, rows, columns, &times);
+    TdModelTimes plain = (ifdk ? plain_ifdk : plain_slab) (&machine, &problem, rows, columns);
+    assert_times (&times, &plain);
+    g_assert_cmpstr (times.bound, ==, plain.bound);
+    bounds[(guchar) *plain.bound]++;
+    /* The same in units. */
+    one.load = one.filter = one.copy = one.network = one.update = one.group = one.link = one.reduce
+        = one.store = one.stack = one.added = (TdModelCost) { 0, 1 };
+    one.column = one.overlap = one.start_s = one.widening_s = one.queue_s = 0;
+    td_model_units (&machine, &problem, mode, rows, columns, &units);
+    plain = (ifdk ? plain_ifdk : plain_slab) (&one, &problem, rows, columns);
+    plain.back_project -= ifdk ? plain.upload : 0;
+    assert_times (&units, &plain);
+    check_grids (&machine, &problem, mode);
+  }
+  for (const char *letter = "lfgubdrs"; *letter; letter++)
+    g_assert_cmpuint (bounds[(guchar) *letter], >, 20);
+}
+
 /* ── A benchmark ── */
 
 #define JOBS 16u
@@ -723,6 +1047,247 @@ test_benchmark (void)
   }
 }
 
+/* The line whose relative errors have the least squares, by Cramer's rule; not below 0. */
+static TdModelCost
+plain_line (const TdLineSample *samples, guint n)
+{
+  double aa = 0, ab = 0, bb = 0, a1 = 0, b1 = 0;
+
+  for (guint i = 0; i < n; i++) {
+    const double a = 1 / samples[i].seconds, b = samples[i].n / samples[i].seconds;
+    aa += a * a;
+    ab += a * b;
+    bb += b * b;
+    a1 += a;
+    b1 += b;
+  }
+  const double c = (a1 * bb - b1 * ab) / (aa * bb - ab * ab);
+  const double m = (aa * b1 - ab * a1) / (aa * bb - ab * ab);
+  return aa * bb - ab * ab > 1e-9 * aa * bb && c >= 0 && m > 0 ? (TdModelCost) { c, m }
+                                                               : (TdModelCost) { 0, b1 / bb };
+}
+
+/* Twice the samples go that are more than three times as far from it as the middle one. */
+static TdModelCost
+plain_line_through (const TdLineSample *samples, guint n)
+{
+  TdLineSample kept[8];
+  guint n_kept = n;
+
+  memcpy (kept, samples, n * sizeof *kept);
+  for (guint round = 0; round < 2; round++) {
+    const TdModelCost line = plain_line (kept, n_kept);
+    double errors[8], sorted[8];
+    guint next = 0;
+    for (guint i = 0; i < n_kept; i++)
+      errors[i] = sorted[i] = fabs ((line.c + line.m * kept[i].n) / kept[i].seconds - 1);
+    const double most = 3 * td_line_median (sorted, n_kept);
+    for (guint i = 0; i < n_kept; i++)
+      if (errors[i] <= most * (1 + 1e-12))
+        kept[next++] = kept[i];
+    n_kept = next;
+  }
+  return plain_line (kept, n_kept);
+}
+
+/* Any samples, on a line or not. Some are disturbed, and some have no line but from 0. */
+static void
+test_any_line (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (20261129);
+  guint n_from_0 = 0;
+
+  for (guint k = 0; k < 1000; k++) {
+    const double c = g_rand_double_range (rand, -0.3, 1), m = g_rand_double_range (rand, -0.05, 1);
+    const double noise = g_rand_double_range (rand, 0.01, 0.2);
+    const guint n = any_of (rand, 1, 8);
+    TdLineSample samples[8];
+
+    for (guint i = 0; i < n; i++) {
+      const double at = any_of (rand, 1, 6);
+      samples[i] = (TdLineSample) { at, fmax (0.1, c + m * at) };
+      samples[i].seconds *= 1 + g_rand_double_range (rand, 0, noise);
+      samples[i].seconds *= g_rand_int_range (rand, 0, 6) ? 1 : 2;
+    }
+    const TdModelCost right = plain_line_through (samples, n);
+    const TdModelCost line = td_line_through (samples, n);
+    g_assert_cmpfloat_with_epsilon (line.c, right.c, 1e-6);
+    g_assert_cmpfloat_with_epsilon (line.m, right.m, 1e-6);
+    n_from_0 += line.c == 0;
+  }
+  g_assert_cmpuint (n_from_0, >, 100);
+  g_assert_cmpuint (n_from_0, <, 900);
+}
+
+/* ── A benchmark of any times ── */
+
+typedef struct {
+  TdLineSample samples[JOBS];
+  guint n;
+} Line;
+
+/* What has no units, or took no time, says nothing. */
+static void
+line_add (Line *line, double units, double seconds)
+{
+  if (units > 0 && seconds > 0)
+    line->samples[line->n++] = (TdLineSample) { units, seconds };
+}
+
+/* @otherwise: where nothing was said. */
+static TdModelCost
+line_cost (Line *line, TdModelCost otherwise)
+{
+  return line->n ? td_line_through (line->samples, line->n) : otherwise;
+}
+
+/* The part of the shorter stages with which the jobs' predicted times are least wrong. */
+static double
+plain_overlap (const TdModelMachine *machine, const TdBenchmarkJob *jobs, guint n_jobs)
+{
+  double least = INFINITY, best = 0;
+
+  for (guint k = 0; k <= 20; k++) {
+    TdModelMachine one = *machine;
+    double wrong = 0;
+
+    one.overlap = k * 0.05;
+    for (guint i = 0; i < n_jobs; i++) {
+      const TdBenchmarkJob *job = &jobs[i];
+      TdModelTimes times;
+      td_model_predict (&one, &job->problem, job->way->mode, job->rows, job->columns, &times);
+      if (job->way->mode == TD_CLUSTER_SLAB)
+        wrong += fabs (times.total / job->took.all - 1);
+    }
+    best = wrong < least ? one.overlap : best;
+    least = fmin (wrong, least);
+  }
+  return best;
+}
+
+/* What the first run of a size took longer to start than the quickest; of the largest size. */
+static double
+plain_first_start (const TdBenchmarkJob *jobs, guint n_jobs)
+{
+  double over = 0;
+
+  for (guint i = 0; i < n_jobs; i++)
+    if (jobs[i].way == jobs[0].way) {
+      over = 0;
+      for (guint run = 0; run < jobs[i].n_runs; run++)
+        over = fmax (over, jobs[i].runs[0].start - jobs[i].runs[run].start);
+    }
+  return over;
+}
+
+/* The costs, each by the line through what some jobs say of it. */
+static TdModelMachine
+plain_fit (const TdModelMachine *known, const TdBenchmarkJob *jobs, guint n_jobs)
+{
+  Line load = { 0 }, filter = { 0 }, copy = { 0 }, update = { 0 }, group = { 0 }, link = { 0 },
+       reduce = { 0 }, store = { 0 }, stack = { 0 }, added = { 0 }, start = { 0 };
+  TdModelMachine m = *known;
+
+  for (guint i = 0; i < n_jobs; i++) {
+    const TdModelProblem *p = &jobs[i].problem;
+    const TdPipelineTimes *took = &jobs[i].took;
+    TdModelTimes units;
+
+    td_model_units (known, p, jobs[i].way->mode, jobs[i].rows, jobs[i].columns, &units);
+    line_add (&load, units.load, took->read);
+    line_add (&filter, units.filter, took->filter);
+    line_add (&copy, units.gather, took->gather);
+    line_add (&link, units.upload + units.download, took->transfer);
+    line_add (&reduce, units.reduce, took->reduce);
+    if (p->nz >= p->nx) /* kernels take many slices at once */
+      line_add (td_model_groups_follow (p, jobs[i].columns) ? &group : &update, units.back_project,
+                took->back_project);
+    if (!p->stack)
+      line_add (&store, units.store, took->store);
+    else /* a file each */
+      line_add (jobs[i].columns > 1 ? &added : &stack, units.store / p->nz, took->store / p->nz);
+    if (jobs[i].way->mode == TD_CLUSTER_SLAB)
+      line_add (&start, p->n_columns, took->start);
+  }
+  m.load = line_cost (&load, m.load);
+  m.filter = line_cost (&filter, m.filter);
+  m.copy = m.nodes == 1 ? line_cost (&copy, m.copy) : m.copy;
+  m.update = line_cost (&update, m.update);
+  m.group = line_cost (&group, m.group);
+  m.link = line_cost (&link, m.link);
+  m.reduce = line_cost (&reduce, m.reduce);
+  m.store = line_cost (&store, m.store);
+  m.stack = line_cost (&stack, m.stack);
+  m.added = line_cost (&added, m.added);
+  const TdModelCost started = line_cost (&start, (TdModelCost) { 0 });
+  m.start_s = started.c;
+  m.widening_s = started.m;
+  m.overlap = m.shared > 0 ? plain_overlap (&m, jobs, n_jobs) : 0;
+  m.start_s += plain_first_start (jobs, n_jobs);
+  return m;
+}
+
+/* A job of any times, some of which are none. */
+static void
+fill_any_job (TdBenchmarkJob *job, GRand *rand)
+{
+  job->way = &ways[any_of (rand, 0, G_N_ELEMENTS (ways) - 1)];
+  job->rows = job->way->columns ? 1 : any_of (rand, 1, 3);
+  job->columns = job->way->columns ? any_of (rand, 1, 3) : 1;
+  job->problem = any_problem (rand);
+  job->problem.nz = MAX (1, job->problem.nx + any_of (rand, 0, 2) - 1);
+  job->problem.stack = job->way->format == TD_VOLUME_TIFF_STACK;
+  job->n_runs = any_of (rand, 1, TD_BENCHMARK_MOST_RUNS);
+  for (guint run = 0; run < job->n_runs; run++)
+    for (guint i = 0; i < sizeof *job->runs / sizeof (double); i++)
+      ((double *) &job->runs[run])[i] = g_rand_double_range (rand, 0.5, 2);
+  td_benchmark_settle (job, g_rand_boolean (rand));
+  job->took.gather = any_or_none (rand, 3, 1);
+  job->took.reduce = any_or_none (rand, 3, 1);
+  job->took.start = any_or_none (rand, 3, 1);
+}
+
+/* Of each stage the middle of the runs, or the least. */
+static void
+test_settled (void)
+{
+  for (guint n = 1; n <= TD_BENCHMARK_MOST_RUNS; n++)
+    for (guint middle = 0; middle < 2; middle++) {
+      static const double seconds[] = { 5, 3, 11 }, least[] = { 5, 3, 3 }, middles[] = { 5, 4, 5 };
+      TdBenchmarkJob job = { .n_runs = n };
+
+      for (guint run = 0; run < n; run++)
+        for (guint i = 0; i < sizeof job.took / sizeof (double); i++)
+          ((double *) &job.runs[run])[i] = seconds[run] + i;
+      td_benchmark_settle (&job, middle);
+      for (guint i = 0; i < sizeof job.took / sizeof (double); i++)
+        g_assert_cmpfloat (((double *) &job.took)[i], ==, (middle ? middles : least)[n - 1] + i);
+    }
+}
+
+/* Few jobs or many, of one node or two: each cost is what the jobs say that count for it. */
+static void
+test_benchmark_any (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (20261129);
+
+  for (guint i = 0; i < 300; i++) {
+    g_autofree TdBenchmarkJob *jobs = NULL;
+    const guint n_jobs = any_of (rand, 1, JOBS);
+    TdModelMachine machine = any_machine (rand);
+
+    machine.shared = any_of (rand, 0, 1);
+    jobs = g_new0 (TdBenchmarkJob, n_jobs); /* no longer than that */
+    for (guint k = 0; k < n_jobs; k++)
+      fill_any_job (&jobs[k], rand);
+    const TdModelMachine right = plain_fit (&machine, jobs, n_jobs);
+    td_benchmark_fit (&machine, jobs, n_jobs);
+    g_autofree char *words = td_model_machine_words (&machine);
+    g_autofree char *right_words = td_model_machine_words (&right);
+    g_assert_cmpstr (words, ==, right_words);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -736,12 +1301,17 @@ main (int argc, char **argv)
   g_test_add_func ("/cluster-model/together", test_together);
   g_test_add_func ("/cluster-model/sense", test_sense);
   g_test_add_func ("/cluster-model/words", test_words);
+  g_test_add_func ("/cluster-model/numbers", test_numbers);
   g_test_add_func ("/cluster-model/machine-words", test_machine_words);
   g_test_add_func ("/cluster-model/line", test_line);
   g_test_add_func ("/cluster-model/least-errors", test_least_errors);
   g_test_add_func ("/cluster-model/layout", test_layout);
   g_test_add_func ("/cluster-model/problem", test_problem);
+  g_test_add_func ("/cluster-model/any", test_any);
   g_test_add_func ("/cluster-model/benchmark", test_benchmark);
+  g_test_add_func ("/cluster-model/any-line", test_any_line);
+  g_test_add_func ("/cluster-model/settled", test_settled);
+  g_test_add_func ("/cluster-model/benchmark-any", test_benchmark_any);
   g_test_add_func ("/cluster-model/composition", test_composition);
   g_test_add_func ("/cluster-model/sharing", test_sharing);
   return g_test_run ();

@@ -139,6 +139,34 @@ test_shares (void)
   }
 }
 
+static double
+round_to (double value)
+{
+  return floor (value + 0.5);
+}
+
+/* Where all is divisible enough, the places of shares are those of their sums, rounded. */
+static void
+test_proportions (void)
+{
+  for (guint round = 0; round < 2000; round++) {
+    const guint step = (guint) g_test_rand_int_range (1, 4), n_shares = 6;
+    const guint n = (guint) g_test_rand_int_range (100, 400) * step + step / 2;
+    double shares[6], sum = 0, all = 0;
+
+    for (guint i = 0; i < n_shares; i++)
+      all += shares[i] = g_test_rand_double_range (0.5, 2);
+    for (guint i = 0; i < n_shares; i++) {
+      const TdGridShare share = td_grid_share (n, step, shares, n_shares, i);
+      const double from = round_to (n / step * (sum / all)) * step;
+      sum += shares[i];
+      const double to = round_to (n / step * (sum / all)) * step;
+      g_assert_cmpfloat (share.first, ==, from);
+      g_assert_cmpfloat (share.first + share.count, ==, i + 1 == n_shares ? n : to);
+    }
+  }
+}
+
 static void
 assert_ranges (GArray *ranges, guint n, const TdGridShare *wanted)
 {
@@ -216,6 +244,58 @@ test_parts (void)
     g_assert_true (g_file_set_contents (file, changed->str, -1, &error));
     g_autoptr (TdParts) one = td_parts_new (folder->path, &of);
     g_assert_cmpint (td_parts_resume (one), ==, i == G_N_ELEMENTS (changes));
+  }
+}
+
+/* Slices by themselves, in any order: what is there, what is missing, and who gets which of these.
+ */
+static void
+test_any_parts (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+
+  for (guint round = 0; round < 500; round++) {
+    const TdPartsOf of = { "20261122-120000-0123abcd",           "/data/out.h5", "{}", 8, 9,
+                           (guint) g_test_rand_int_range (1, 40) };
+    const guint n_shares = (guint) g_test_rand_int_range (1, 5);
+    const double shares[] = { 1, 2.5, 1, 0.5 };
+    g_autoptr (TdParts) parts = td_parts_new (folder->path, &of);
+    gboolean there[40] = { FALSE };
+    guint missing[40], n_missing = 0, next = 0;
+
+    for (guint i = (guint) g_test_rand_int_range (0, 6); i > 0; i--) {
+      const guint first = (guint) g_test_rand_int_range (0, (gint) of.n_slices);
+      const guint count = (guint) g_test_rand_int_range (0, 8);
+      td_parts_note (parts, first, count);
+      for (guint k = first; k < MIN (first + count, of.n_slices); k++)
+        there[k] = TRUE;
+    }
+    for (guint i = 0; i < of.n_slices; i++) {
+      g_assert_cmpint (td_parts_has (parts, i, 1), ==, there[i]);
+      if (!there[i])
+        missing[n_missing++] = i;
+    }
+    g_autoptr (GArray) left = td_parts_list (parts, FALSE), done = td_parts_list (parts, TRUE);
+    guint n_done = 0;
+    for (guint i = 0; i < done->len; i++) {
+      const TdGridShare *range = &g_array_index (done, TdGridShare, i);
+      g_assert_cmpuint (range->count, >, 0);
+      g_assert_true (td_parts_has (parts, range->first, range->count));
+      n_done += range->count;
+    }
+    g_assert_cmpuint (n_done, ==, of.n_slices - n_missing);
+    for (guint rank = 0; rank < n_shares; rank++) {
+      const TdGridShare share = td_grid_share (n_missing, 1, shares, n_shares, rank);
+      g_autoptr (GArray) ranges = td_parts_share (left, shares, n_shares, rank);
+      guint n = 0;
+      for (guint i = 0; i < ranges->len; i++) {
+        const TdGridShare *range = &g_array_index (ranges, TdGridShare, i);
+        for (guint k = 0; k < range->count; k++, n++)
+          g_assert_cmpuint (range->first + k, ==, missing[next++]);
+      }
+      g_assert_cmpuint (n, ==, share.count);
+    }
+    g_assert_cmpuint (next, ==, n_missing);
   }
 }
 
@@ -333,7 +413,6 @@ test_handout_late (void)
   }
 }
 
-/* Chunks that come from all parts in turn divide a part. */
 /* Groups hold all views once. Where kernels add views a part of a turn apart together, a group has
    the same of each part, if there are enough. */
 static void
@@ -370,6 +449,7 @@ test_views (void)
   }
 }
 
+/* Chunks that come from all parts in turn divide a part. */
 static void
 test_gathered (void)
 {
@@ -396,9 +476,11 @@ main (int argc, char **argv)
   g_test_add_func ("/grid/limits-of-parts", test_limits_of_parts);
   g_test_add_func ("/grid/least-rows", test_least_rows);
   g_test_add_func ("/grid/shares", test_shares);
+  g_test_add_func ("/grid/proportions", test_proportions);
   g_test_add_func ("/grid/views", test_views);
   g_test_add_func ("/grid/gathered", test_gathered);
   g_test_add_func ("/grid/parts", test_parts);
+  g_test_add_func ("/grid/any-parts", test_any_parts);
   g_test_add_func ("/grid/handout", test_handout);
   g_test_add_func ("/grid/handout-sizes", test_handout_sizes);
   g_test_add_func ("/grid/handout-late", test_handout_late);

@@ -266,6 +266,174 @@ test_scan_hash (void)
   test_assert_sentence (error, "submitted for");
 }
 
+/* ── The hash, counted again ── */
+
+typedef struct {
+  const char *name; /* below the scan's folder */
+  gsize size;
+} Hashed;
+
+static void
+hash_number_again (GChecksum *sum, guint64 number)
+{
+  for (guint i = 0; i < 8; i++) {
+    const guchar byte = (guchar) (number >> (8 * i));
+    g_checksum_update (sum, &byte, 1);
+  }
+}
+
+/* The scan's sizes, and of each file its name, its length and 64 KiB from either end. Of many files
+   the ends of 64 count, which lie evenly. @files are in the order of their names. */
+static char *
+hash_again (const TdScanFacts *facts, const char *folder, const Hashed *files, guint n)
+{
+  g_autoptr (GChecksum) sum = g_checksum_new (G_CHECKSUM_SHA256);
+  const guint sizes[] = { facts->n_columns, facts->n_rows,  facts->n_views,
+                          facts->n_flats,   facts->n_darks, facts->sample_type };
+
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    hash_number_again (sum, sizes[i]);
+  for (guint i = 0; i < n; i++) {
+    g_autofree char *base = g_path_get_basename (files[i].name);
+    g_autofree char *path = g_build_filename (folder, files[i].name, NULL), *bytes = NULL;
+    const gsize ends = MIN (files[i].size, 65536);
+    const double each = n > 64 ? 64.0 / n : 1;
+    gsize length;
+
+    g_assert_true (g_file_get_contents (path, &bytes, &length, NULL));
+    g_assert_cmpuint (length, ==, files[i].size);
+    g_checksum_update (sum, (const guchar *) base, (gssize) strlen (base) + 1);
+    hash_number_again (sum, length);
+    if (floor ((i + 1) * each + 1e-9) > floor (i * each + 1e-9)) {
+      g_checksum_update (sum, (const guchar *) bytes, (gssize) ends);
+      g_checksum_update (sum, (const guchar *) bytes + length - ends, (gssize) ends);
+    }
+  }
+  return g_strconcat ("sha256:", g_checksum_get_string (sum), NULL);
+}
+
+static gint
+hashed_by_name (gconstpointer a, gconstpointer b)
+{
+  const char *const one = ((const Hashed *) a)->name, *const other = ((const Hashed *) b)->name;
+  g_autofree char *base = g_path_get_basename (one), *other_base = g_path_get_basename (other);
+  const gint by_name = strcmp (base, other_base);
+
+  return by_name ? by_name : strcmp (one, other);
+}
+
+static void
+put_hashed (const char *folder, const Hashed *file)
+{
+  g_autofree char *path = g_build_filename (folder, file->name, NULL);
+  g_autofree char *parent = g_path_get_dirname (path), *bytes = g_malloc (file->size + 1);
+
+  for (gsize k = 0; k < file->size; k++)
+    bytes[k] = (char) (k * 31 + k / 251);
+  g_assert_cmpint (g_mkdir_with_parents (parent, 0700), ==, 0);
+  g_assert_true (g_file_set_contents (path, bytes, (gssize) file->size, NULL));
+}
+
+/* Files of the folder, and of folders in it; what lies deeper belongs to no scan. */
+static void
+list_hashed (const char *folder, const char *below, guint depth, GArray *files)
+{
+  g_autofree char *path = g_build_filename (folder, below, NULL);
+  g_autoptr (GDir) dir = depth < 3 ? g_dir_open (path, 0, NULL) : NULL;
+
+  for (const char *name; dir && (name = g_dir_read_name (dir));) {
+    g_autofree char *one = g_build_filename (below, name, NULL);
+    g_autofree char *whole = g_build_filename (folder, one, NULL), *bytes = NULL;
+    gsize size;
+    if (g_file_get_contents (whole, &bytes, &size, NULL))
+      g_array_append_vals (files, &(Hashed) { g_strdup (one), size }, 1);
+    else
+      list_hashed (folder, one, depth + 1, files);
+  }
+}
+
+static void
+test_hash_again (void)
+{
+  static const Hashed large[]
+      = { { "b", 65535 }, { "c", 65536 },     { "a/c", 65537 }, { "a/a", 200000 },
+          { "a/b/c", 1 }, { "a/b/d/e/f", 7 }, { "d", 0 },       { "a/b/deep.txt", 9 } };
+  static Hashed many[70];
+  const struct {
+    const Hashed *more;
+    guint n;
+  } cases[] = { { NULL, 0 }, { large, G_N_ELEMENTS (large) }, { many, G_N_ELEMENTS (many) } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (many); i++)
+    many[i] = (Hashed) { g_strdup_printf ("z%u", i), 10 + i };
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = write_scan (folder, "one", 1);
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdScan) scan = td_scan_open (path, NULL, NULL, &error);
+    g_autoptr (GArray) files = g_array_new (FALSE, FALSE, sizeof (Hashed));
+
+    g_assert_no_error (error);
+    for (guint k = 0; k < cases[i].n; k++)
+      put_hashed (path, &cases[i].more[k]);
+    list_hashed (path, "", 0, files);
+    g_array_sort (files, hashed_by_name);
+    g_autofree char *right
+        = hash_again (td_scan_facts (scan), path, (const Hashed *) files->data, files->len);
+    g_autofree char *hash = td_job_scan_hash (scan, &error);
+    g_assert_no_error (error);
+    g_assert_cmpstr (hash, ==, right);
+    for (guint k = 0; k < files->len; k++)
+      g_free ((char *) g_array_index (files, Hashed, k).name);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (many); i++)
+    g_free ((char *) many[i].name);
+}
+
+/* Settings that cannot be are refused before the scan is opened. */
+static void
+test_settings_refused (void)
+{
+  static const char *const settings[] = { "pixel-mm", "wide", NULL };
+  g_auto (TdJobFile) job;
+  TdScanOptions options;
+  g_autoptr (GError) error = NULL, opened = NULL;
+
+  td_job_file_init (&job);
+  job.scan_path = g_strdup ("/nowhere.nxs");
+  job.scan_settings = g_strdupv ((char **) settings);
+  g_assert_false (td_job_file_options (&job, &options, &error));
+  test_assert_sentence (error, "wide");
+  g_assert_null (td_job_file_open_scan (&job, NULL, &opened));
+  g_assert_cmpstr (opened->message, ==, error->message);
+}
+
+/* What a run tells of its volume, member by member. */
+static void
+test_volume_told (void)
+{
+  const TdPlanFacts facts = { .nx = 40,
+                              .ny = 30,
+                              .n_slices = 20,
+                              .first_row = 5,
+                              .slice_rows = 2,
+                              .pixel_mm = 0.125,
+                              .units = "1/mm",
+                              .method = "sirt",
+                              .centre_px = 19.25 };
+  g_autoptr (JsonBuilder) builder = json_builder_new ();
+
+  json_builder_begin_object (builder);
+  td_events_add_volume (builder, &facts);
+  json_builder_end_object (builder);
+  g_autoptr (JsonNode) root = json_builder_get_root (builder);
+  g_autofree char *text = td_json_text (root, FALSE);
+  g_assert_cmpstr (
+      text, ==,
+      "{\"nx\":40,\"ny\":30,\"slices\":20,\"first_row\":5,\"slice_rows\":2,"
+      "\"pixel_mm\":0.125,\"units\":\"1/mm\",\"method\":\"sirt\",\"centre_px\":19.25}");
+}
+
 static void
 test_cancel (void)
 {
@@ -343,6 +511,9 @@ main (int argc, char **argv)
   }
   g_test_add_func ("/job-file/members", test_members);
   g_test_add_func ("/job-file/scan-hash", test_scan_hash);
+  g_test_add_func ("/job-file/hash-again", test_hash_again);
+  g_test_add_func ("/job-file/settings-refused", test_settings_refused);
+  g_test_add_func ("/job-file/volume-told", test_volume_told);
   g_test_add_func ("/job-file/cancel", test_cancel);
   g_test_add_func ("/job-file/events", test_events);
   g_test_add_func ("/job-file/full-disk", test_full_disk);

@@ -6,11 +6,13 @@
 
 #include "cluster/launch.h"
 #include "cluster/profile.h"
+#include "config.h"
 #include "dataset/error.h"
 #include "tests/common/pins.h"
 #include "tests/unit/test-folder.h"
 
-static char *profiles; /* the folder */
+static char *profiles;                             /* the folder */
+static const char *own_folder, *system_folders[2]; /* which have folders of profiles */
 
 static TdClusterProfile *
 load (const char *kind, const char *lines, GError **error)
@@ -41,6 +43,10 @@ static const struct {
   { "local", "cards-per-rank = 0\n", NULL },
   { "local", "cards-per-rank = -1\n", "\"cards-per-rank\" is a whole number from 0" },
   { "slurm", "nodes = 1000\nranks-per-node = 100\n", NULL },
+  { "slurm", "nodes = 1000\nranks-per-node = 101\n", "\"ranks-per-node\" makes more than" },
+  { "slurm", "nodes = 100001\n", "\"nodes\" is a whole number from 1 to 100000" },
+  { "slurm", "ranks-per-node = 1000\ncards-per-rank = 100\n", NULL },
+  { "slurm", "ranks-per-node = 1000\ncards-per-rank = 101\n", "makes more than 100000 ranks" },
   { "slurm", "nodes = 100000\nranks-per-node = 100000\n",
     "line 4: \"ranks-per-node\" makes more than" },
   { "local", "ranks-per-node = 100000\ncards-per-rank = 100000\n",
@@ -51,6 +57,7 @@ static const struct {
   { "local", "memory = much\n", "\"memory\" is no size" },
   { "local", "memory = 0\n", NULL },
   { "local", "memory = 1M\n", NULL },
+  { "local", "memory = 1048575\n", "\"memory\" is less than a megabyte" },
   { "local", "memory = 1\n", "line 3: \"memory\" is less than a megabyte" },
   { "local", "mode = ifdk\n", NULL },
   { "local", "mode = fast\n", "\"mode\" is slab, ifdk or slices" },
@@ -72,12 +79,19 @@ static const struct {
   { "ssh", "host = h\nscheduler-options = a;b\n", "\"scheduler-options\" is not used" },
   { "slurm", "map = /a=/b;/c=/d\n", NULL },
   { "slurm", "map = a=/b\n", "\"map\" is a list of LOCAL=REMOTE" },
+  { "slurm", "map = /a==/b\n", "\"map\" is a list of LOCAL=REMOTE" },
+  { "slurm", "map = /a=/b=/c\n", "\"map\" is a list of LOCAL=REMOTE" },
+  { "slurm", "map = /a=/b;c=/d\n", "\"map\" is a list of LOCAL=REMOTE" },
   { "slurm", "map = /a=b\n", "\"map\" is a list of LOCAL=REMOTE" },
   { "slurm", "map = /a\n", "\"map\" is a list of LOCAL=REMOTE" },
   { "slurm", "map = /a=/b, /c=/d\n", "\"map\" is a list of LOCAL=REMOTE" },
   { "slurm", "launcher = srun --mpi=pmix\n", "line 3: \"launcher\" has words with ; between" },
   { "slurm", "launcher = srun;--mpi=pmix -l\n", "not as in “--mpi=pmix -l”" },
   { "slurm", "launcher = /my tools/srun;--mpi=pmix\n", NULL },
+  { "slurm", "launcher = s-run x\n", "not as in “s-run x”" },
+  { "slurm", "scheduler-options = -J my job\n", NULL }, /* of one option */
+  { "slurm", "scheduler-options = --x;my job\n", NULL },
+  { "slurm", "scheduler-options = --x;my job -y\n", "not as in “my job -y”" },
   { "local", "container = apptainer exec /x.sif\n", "\"container\" has words with ;" },
   { "slurm", "scheduler-options = --exclusive --mem=0\n", "\"scheduler-options\" has words" },
   { "slurm", "scheduler-options = --comment=my job;--mem=0\n", NULL },
@@ -110,6 +124,36 @@ test_keys (void)
       g_assert_error (error, TD_ERROR, TD_ERROR_BAD_FILE);
       g_assert_nonnull (strstr (error->message, cases[i].says));
     }
+  }
+}
+
+/* Lines may stand in any order, and all are looked at. */
+static void
+test_order (void)
+{
+  static const struct {
+    const char *text, *says;
+  } files[] = {
+    { "[Profile]\nnodes = 0\nkind = slurm\n", "line 2: \"nodes\" is a whole number" },
+    { "# ours\n\n[Profile]\n  nodes  =  3\n\tkind = slurm\n", NULL },
+    { "[Profile]\ncolour = red\nkind = slurm\nnodes = 3\n", "line 2: \"colour\" is no key" },
+    { "[Profile]\nnodes = 3\n", "has no line \"kind = local\"" },
+    { "nodes = 3\nkind = slurm\n", "is not written as [Profile] and lines" },
+    { "", "has no line \"kind = local\"" },
+  };
+  g_autofree char *path = g_build_filename (profiles, "one.ini", NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++) {
+    g_autoptr (GError) error = NULL;
+
+    g_assert_true (g_file_set_contents (path, files[i].text, -1, NULL));
+    g_autoptr (TdClusterProfile) profile = td_cluster_profile_find ("one", &error);
+    g_test_message ("%u: %s", i, error ? error->message : "taken");
+    g_assert_cmpint (profile != NULL, ==, files[i].says == NULL);
+    if (profile)
+      g_assert_cmpuint (profile->nodes, ==, 3);
+    else
+      g_assert_nonnull (strstr (error->message, files[i].says));
   }
 }
 
@@ -200,10 +244,18 @@ test_local (void)
     g_autoptr (TdClusterProfile) profile = td_cluster_profile_find (names[i].name, &error);
 
     g_assert_cmpint (profile != NULL, ==, names[i].ranks > 0);
-    if (profile)
-      g_assert_cmpuint (td_cluster_profile_ranks (profile), ==, names[i].ranks);
-    else
+    if (!profile) {
       g_assert_nonnull (error);
+      continue;
+    }
+    g_assert_cmpuint (td_cluster_profile_ranks (profile), ==, names[i].ranks);
+    /* All else is as a file of that kind has it that says nothing. */
+    g_assert_cmpint (profile->kind, ==, TD_CLUSTER_LOCAL);
+    g_assert_cmpstr (profile->name, ==, names[i].name);
+    g_assert_cmpstr (profile->launcher[0], ==, "mpirun");
+    g_assert_null (profile->launcher[1]);
+    g_assert_true (!profile->container[0] && !profile->map[0] && !profile->scheduler_options[0]);
+    g_assert_true (g_str_has_suffix (profile->worker, "tomodesk-worker"));
   }
 }
 
@@ -369,6 +421,260 @@ test_launched (void)
   g_setenv ("PATH", before, TRUE);
 }
 
+/* ── Which there are ── */
+
+static void
+put (const char *folder, const char *name, const char *text)
+{
+  g_autofree char *path = g_build_filename (folder, "tomodesk", "profiles", name, NULL);
+  g_autofree char *parent = g_path_get_dirname (path);
+
+  g_assert_cmpint (g_mkdir_with_parents (parent, 0700), ==, 0);
+  g_assert_true (g_file_set_contents (path, text, -1, NULL));
+}
+
+/* By name, from the user's folder and the system's. Of equal names the user's is taken, whether it
+   is a profile or not, and of two folders of the system the first one's. */
+static void
+test_listed (void)
+{
+  static const char *const names[] = { "a", "b", "z" }, *const hosts[] = { "own", "first", "own" };
+  g_autofree char *one_ini = g_build_filename (profiles, "one.ini", NULL);
+  g_auto (GStrv) problems = NULL;
+
+  g_remove (one_ini); /* of other tests */
+  put (own_folder, "z.ini", "[Profile]\nkind = ssh\nhost = own\n");
+  put (own_folder, "a.ini", "[Profile]\nkind = ssh\nhost = own\n");
+  put (own_folder, "c.ini", "[Profile]\nkind = cloud\n");
+  put (own_folder, "notes.txt", "no profile");
+  put (system_folders[0], "a.ini", "[Profile]\nkind = ssh\nhost = first\n");
+  put (system_folders[0], "b.ini", "[Profile]\nkind = ssh\nhost = first\n");
+  put (system_folders[1], "b.ini", "[Profile]\nkind = ssh\nhost = second\n");
+  put (system_folders[1], "c.ini", "[Profile]\nkind = ssh\nhost = second\n");
+  g_autoptr (GPtrArray) found = td_cluster_profiles (&problems);
+  g_assert_cmpuint (found->len, ==, G_N_ELEMENTS (names));
+  for (guint i = 0; i < found->len; i++) {
+    const TdClusterProfile *profile = found->pdata[i];
+    g_autoptr (TdClusterProfile) one = td_cluster_profile_find (names[i], NULL);
+
+    g_assert_cmpstr (profile->name, ==, names[i]);
+    g_assert_cmpstr (profile->host, ==, hosts[i]);
+    g_assert_cmpstr (one->host, ==, hosts[i]);
+    g_assert_cmpstr (one->file, ==, profile->file);
+  }
+  g_assert_cmpuint (g_strv_length (problems), ==, 1);
+  g_assert_nonnull (strstr (problems[0], "c.ini, line 2: \"kind\" is local, ssh or slurm"));
+  g_autoptr (GPtrArray) again = td_cluster_profiles (NULL);
+  g_assert_cmpuint (again->len, ==, found->len);
+}
+
+/* What is asked for that no file can be. */
+static void
+test_no_names (void)
+{
+  static const struct {
+    const char *name, *says;
+  } names[] = {
+    { "../one", "\"../one\" is no profile's name" },
+    { "one.ini", "\"one.ini\" is no profile's name" },
+    { "nowhere", "there is no profile \"nowhere\": write " },
+    { "local:", "\"local:\" is no profile: local:N" },
+    { "local:4097", "\"local:4097\" is no profile: local:N" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
+    g_autoptr (GError) error = NULL;
+
+    g_assert_null (td_cluster_profile_find (names[i].name, &error));
+    g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+    g_assert_true (g_str_has_prefix (error->message, names[i].says));
+  }
+}
+
+/* This computer's own program is always there, and starts no ranks. */
+static void
+test_here (void)
+{
+  for (guint told = 0; told < 2; told++) {
+    if (told)
+      g_setenv ("TOMODESK_CLI", "/other/cli", TRUE);
+    else
+      g_unsetenv ("TOMODESK_CLI");
+    g_autoptr (TdClusterProfile) here = td_cluster_profile_find ("here", NULL);
+    g_assert_cmpint (here->kind, ==, TD_CLUSTER_HERE);
+    g_assert_cmpstr (here->name, ==, "here");
+    g_assert_null (here->file);
+    g_assert_null (here->launcher[0]);
+    g_assert_cmpstr (here->worker, ==, told ? "/other/cli" : "tomodesk-cli");
+    g_assert_cmpstr (td_cluster_kind_name (here->kind), ==, "here");
+  }
+  g_unsetenv ("TOMODESK_CLI");
+  g_autofree char *machine = td_cluster_profile_machine_file ("a/b c");
+  g_assert_true (g_str_has_suffix (machine, "/tomodesk/machines/a-b c.txt"));
+}
+
+/* Folders that a cluster calls otherwise: the longest that holds a path decides. */
+static void
+test_mapped (void)
+{
+  static const struct {
+    const char *map, *path, *there;
+  } paths[] = {
+    { "/a=/", "/a", "" },
+    { "/a=/", "/a/b", "/b" },
+    { "/a/=/c/", "/a/b", "/c/b" },
+    { "/a/=/c/", "/a", "/c" },
+    { "/a=/c//", "/a/b", "/c/b" },
+    { "/=/c", "/a/b", "/c/a/b" },
+    { "/=/", "/a/b", "/a/b" },
+    { "/a=/c", "/ab", NULL },
+    { "/a=/c", "/", NULL },
+    { "/a=/c;/a/b=/d", "/a/b/e", "/d/e" },
+    { "/a/b=/d;/a=/c", "/a/b/e", "/d/e" },
+    { "/a/b=/d;/a=/c", "/a/bc", "/c/bc" },
+    { "/a=/c;/a=/d", "/a/b", "/d/b" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (paths); i++) {
+    g_autofree char *lines = g_strdup_printf ("host = h\nmap = %s\n", paths[i].map);
+    g_autoptr (TdClusterProfile) profile = load ("ssh", lines, NULL);
+    g_autofree char *there = td_cluster_profile_to_remote (profile, paths[i].path);
+
+    g_assert_cmpstr (there, ==, paths[i].there);
+  }
+}
+
+/* ── The worker there ── */
+
+#define OK "tomodesk-worker " TD_VERSION "\n"
+
+/* What a worker prints when it is asked for its version, and what is said of that. */
+static const struct {
+  const char *kind, *lines; /* of the profile */
+  const char *prints, *complains;
+  int status;
+  gint error;
+  const char *says; /* NULL: it is taken */
+} workers[] = {
+  { "local", "", OK, "" },
+  { "local", "setup = echo module 7\n", OK, "" }, /* which is not heard */
+  { "local", "container = env\n", OK, "" },
+  { "local", "", "tomodesk-worker " TD_VERSION ": more\nand more", "" },
+  { "ssh", "host = h\n", OK, "" },
+  { "slurm", "", OK, "" },
+  { "local", "", "tomodesk-worker 0.1\n", "", 0, TD_ERROR_UNSUPPORTED,
+    "the worker on this computer is of version 0.1, and this program is of version " TD_VERSION },
+  { "ssh", "host = h\n", "tomodesk-worker 0.1\n", "", 0, TD_ERROR_UNSUPPORTED,
+    "the worker on h is of version 0.1" },
+  { "slurm", "", "tomodesk-worker 0.1\n", "", 0, TD_ERROR_UNSUPPORTED,
+    "the worker on this computer is of version 0.1" },
+  { "local", "", OK, "no MPI", 1, TD_ERROR_UNSUPPORTED,
+    "the worker \"@\" on this computer does not run: no MPI" },
+  { "local", "", "", "", 1, TD_ERROR_UNSUPPORTED,
+    "the worker \"@\" on this computer does not run: it said nothing" },
+  { "local", "", "tomodesk-worker", "", 0, TD_ERROR_UNSUPPORTED,
+    "the worker \"@\" on this computer does not run: it said nothing" },
+  { "local", "", "tomodesk-cli " TD_VERSION "\n", "", 0, TD_ERROR_UNSUPPORTED,
+    "the worker \"@\" on this computer does not run" },
+  { "local", "", "", "not here", 127, TD_ERROR_NOT_FOUND,
+    "this computer has no program \"@\" (not here): install Tomodesk" },
+  { "ssh", "host = h\n", "", "", 126, TD_ERROR_NOT_FOUND,
+    "h has no program \"@\" (it said nothing): install Tomodesk " TD_VERSION },
+  { "ssh", "host = h\ncontainer = env;-u;X\n", "", "", 127, TD_ERROR_NOT_FOUND,
+    "h has no program \"env\"" },
+  { "slurm", "", "", "", 127 }, /* the nodes may have it */
+  { "slurm", "", "", "", 126 },
+};
+
+static void
+test_worker_there (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *worker = test_folder_file (folder, "worker");
+  g_autofree char *before = g_strdup (g_getenv ("PATH"));
+  g_autofree char *path = g_strconcat (folder->path, ":", before, NULL);
+
+  put_program (folder->path, "ssh",
+               "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift 2\nexec \"$@\"\n");
+  g_setenv ("PATH", path, TRUE);
+  for (guint i = 0; i < G_N_ELEMENTS (workers); i++) {
+    g_autofree char *script = g_strdup_printf (
+        "#!/bin/sh\n[ \"$*\" = --version ] || exit 3\nprintf '%s'\nprintf '%s' >&2\nexit %d\n",
+        workers[i].prints, workers[i].complains, workers[i].status);
+    g_autofree char *lines = g_strdup_printf ("worker = %s\n%s", worker, workers[i].lines);
+    g_autoptr (TdClusterProfile) profile = load (workers[i].kind, lines, NULL);
+    g_autoptr (GString) says = g_string_new (workers[i].says);
+    g_autoptr (GError) error = NULL;
+
+    put_program (folder->path, "worker", script);
+    g_string_replace (says, "@", worker, 0);
+    const gboolean taken = td_launch_check_worker (profile, NULL, &error);
+    g_test_message ("%u: %s", i, taken ? "taken" : error->message);
+    g_assert_cmpint (taken, ==, !workers[i].says);
+    if (!taken) {
+      g_assert_error (error, TD_ERROR, workers[i].error);
+      g_assert_true (g_str_has_prefix (error->message, says->str));
+    }
+  }
+  /* This computer's own program goes by another name. */
+  put_program (folder->path, "worker", "#!/bin/sh\necho tomodesk-cli " TD_VERSION "\n");
+  g_setenv ("TOMODESK_CLI", worker, TRUE);
+  g_autoptr (TdClusterProfile) here = td_cluster_profile_find ("here", NULL);
+  g_assert_true (td_launch_check_worker (here, NULL, NULL));
+  put_program (folder->path, "worker", "#!/bin/sh\necho " OK);
+  g_assert_false (td_launch_check_worker (here, NULL, NULL));
+  g_unsetenv ("TOMODESK_CLI");
+  g_setenv ("PATH", before, TRUE);
+}
+
+/* What is launched once and for all, and fails: who says why. */
+static void
+test_runs_fail (void)
+{
+  static const char script[] /* the jobs' folder is its last word */
+      = "#!/bin/sh\nfor last; do :; done\nmkdir -p \"$last/.benchmark\"\n"
+        "echo one >&2; echo tomodesk-worker: no room. >&2; exit 3\n";
+  static const char *const no_paths[] = { NULL };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *mpirun = test_folder_file (folder, "mpirun");
+  g_autofree char *left = test_folder_file (folder, "jobs/.benchmark");
+  g_autofree char *jobs = test_folder_file (folder, "jobs");
+  g_autofree char *lines = g_strdup_printf ("jobs-folder = %s/jobs\nlauncher = %s\nworker = %s\n",
+                                            folder->path, mpirun, mpirun);
+  g_autoptr (GError) benchmark = NULL, probe = NULL, missing = NULL;
+  g_autoptr (TdClusterProfile) profile = load ("local", lines, NULL);
+  g_autofree char *says = g_strdup_printf (
+      "the probe on this computer failed: the profile names a launcher that is not there: %s",
+      mpirun);
+
+  g_assert_null (td_launch_probe (profile, no_paths, NULL, &missing));
+  g_assert_cmpstr (missing->message, ==, says);
+  put_program (folder->path, "mpirun", script);
+  g_assert_null (td_launch_benchmark (profile, NULL, &benchmark));
+  g_assert_error (benchmark, TD_ERROR, TD_ERROR_IO);
+  g_assert_cmpstr (benchmark->message, ==,
+                   "the benchmark on this computer failed: tomodesk-worker: no room");
+  g_assert_true (g_file_test (jobs, G_FILE_TEST_IS_DIR));
+  g_assert_false (g_file_test (left, G_FILE_TEST_EXISTS));
+  g_assert_null (td_launch_probe (profile, no_paths, NULL, &probe));
+  g_assert_cmpstr (probe->message, ==,
+                   "the probe on this computer failed: tomodesk-worker: no room");
+}
+
+/* A template that asks for what nobody knows. */
+static void
+test_template_refused (void)
+{
+  g_autoptr (GError) error = NULL;
+
+  put_program (profiles, "bad.sh", "#!/bin/sh\n@@ @c@ @SETUP@ me@HOME @NOPE@ @WORKER@\n");
+  g_autoptr (TdClusterProfile) profile = load ("slurm", "template-cpu = bad.sh\n", NULL);
+  g_assert_null (td_launch_script (profile, "id", "/j", &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_BAD_FILE);
+  g_assert_true (g_str_has_prefix (
+      error->message, "the template of the profile \"one\" uses @NOPE@, which is no variable"));
+}
+
 #define RULE "-----------------\n"
 
 /* What they print when they end: the words that tell most, not a rule. */
@@ -385,6 +691,9 @@ test_launcher_s_words (void)
     { RULE "mpirun could not\nrun it:\n\nNode: b\n" RULE "more\n",
       "mpirun could not run it: Node: b", NULL },
     { "[a:1] plm:rsh: Warning: setpgid failed\n" RULE "one\n", "one", NULL },
+    { "\n  \n- no\nyes.\n", "yes", NULL },
+    { "tomodesk-worker: a\ntomodesk-worker: b\n", "tomodesk-worker: a", NULL },
+    { "one\nsrun: a: Killed\nsrun: b: Killed\n", "srun: a: Killed", "srun: a: Killed" },
     { "one\n" RULE
       "mpirun noticed that process rank 5 on node c exited on signal 9 (Killed).\n" RULE,
       "mpirun noticed that process rank 5 on node c exited on signal 9 (Killed)",
@@ -406,17 +715,32 @@ int
 main (int argc, char **argv)
 {
   g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *first = test_folder_file (folder, "first");
+  g_autofree char *second = test_folder_file (folder, "second");
+  g_autofree char *both = g_strconcat (first, ":", second, NULL);
 
+  own_folder = folder->path;
+  system_folders[0] = first;
+  system_folders[1] = second;
   g_setenv ("XDG_CONFIG_HOME", folder->path, TRUE);
+  g_setenv ("XDG_DATA_DIRS", both, TRUE);
   g_test_init (&argc, &argv, NULL);
   profiles = g_build_filename (folder->path, "tomodesk", "profiles", NULL);
   g_assert_cmpint (g_mkdir_with_parents (profiles, 0700), ==, 0);
   g_test_add_func ("/profile/keys", test_keys);
+  g_test_add_func ("/profile/order", test_order);
   g_test_add_func ("/profile/values", test_values);
   g_test_add_func ("/profile/presets", test_presets);
   g_test_add_func ("/profile/local", test_local);
   g_test_add_func ("/profile/setup-of-each-node", test_setup_of_each_node);
   g_test_add_func ("/profile/launched", test_launched);
+  g_test_add_func ("/profile/listed", test_listed);
+  g_test_add_func ("/profile/no-names", test_no_names);
+  g_test_add_func ("/profile/here", test_here);
+  g_test_add_func ("/profile/mapped", test_mapped);
+  g_test_add_func ("/profile/worker-there", test_worker_there);
+  g_test_add_func ("/profile/runs-fail", test_runs_fail);
+  g_test_add_func ("/profile/template-refused", test_template_refused);
   g_test_add_func ("/profile/launcher-s-words", test_launcher_s_words);
   const int status = g_test_run ();
   g_free (profiles);

@@ -201,6 +201,55 @@ test_silent (void)
   assert_asks (other, "7", 5, TD_SLURM_UNKNOWN, "scontrol 7;sacct 7;");
 }
 
+/* Who gives up waiting learns nothing, and the next one asks as if nobody had. */
+static void
+test_given_up (void)
+{
+  TdShell *shell = host ("given up");
+  const TdSlurmJob job = { (char *) "7", NULL };
+  g_autoptr (GCancellable) cancelled = g_cancellable_new ();
+
+  g_cancellable_cancel (cancelled);
+  say ("squeue", "7|RUNNING|None\n", 0);
+  say ("scontrol", "JobId=7 JobName=a JobState=TIMEOUT Reason=TimeLimit Requeue=1\n", 0);
+  for (guint known = 0; known < 2; known++) {
+    g_auto (TdSlurmState) given_up = { 0 }, answered = { 0 };
+    g_autoptr (GError) error = NULL;
+    g_assert_false (td_slurm_ask (shell, &job, 5, &given_up, cancelled, &error));
+    g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+    g_assert_cmpint (given_up.phase, ==, known ? TD_SLURM_RUNNING : TD_SLURM_UNKNOWN);
+    g_assert_true (td_slurm_ask (shell, &job, known ? 5 : 0, &answered, NULL, NULL));
+    g_assert_cmpint (answered.phase, ==, known ? TD_SLURM_ENDED : TD_SLURM_RUNNING);
+  }
+}
+
+/* Jobs of one number on two clusters, and through two hosts. */
+static void
+test_clusters (void)
+{
+  static const struct {
+    const char *cluster, *state, *asks;
+  } jobs[] = { { NULL, "RUNNING", SQUEUE },
+               { "west", "PENDING", SQUEUE },
+               { "", "RUNNING", "" },
+               { "west", "PENDING", "" } };
+  TdShell *shell = host ("clusters");
+  g_autofree char *log = test_folder_file (folder, "asked");
+
+  for (guint i = 0; i < G_N_ELEMENTS (jobs); i++) {
+    g_autofree char *line = g_strdup_printf ("7|%s|None\n", jobs[i].state), *asked = NULL;
+    g_auto (TdSlurmState) state = { 0 };
+
+    say ("squeue", i < 2 ? line : "", 0);
+    g_assert_true (g_file_set_contents (log, "", 0, NULL));
+    g_assert_true (td_slurm_ask (shell, &(TdSlurmJob) { (char *) "7", (char *) jobs[i].cluster }, 0,
+                                 &state, NULL, NULL));
+    g_assert_cmpstr (state.state, ==, jobs[i].state);
+    g_assert_true (g_file_get_contents (log, &asked, NULL, NULL));
+    g_assert_cmpstr (g_strdelimit (asked, "\n", ';'), ==, jobs[i].asks);
+  }
+}
+
 /* Slurm's words, what they are to a job, and what is said of its end. */
 static void
 test_words (void)
@@ -242,7 +291,10 @@ test_words (void)
     g_assert_cmpstr (state.state, ==, words[i].word);
     g_autoptr (TdMessage) message = td_slurm_explain (&state);
     g_autofree char *text = td_message_text (message, NULL);
-    g_assert_true (g_str_has_prefix (text, words[i].says));
+    if (strstr (words[i].says, ": ")) /* and what to do */
+      g_assert_true (g_str_has_prefix (text, words[i].says));
+    else
+      g_assert_cmpstr (text, ==, words[i].says);
   }
   g_assert_null (td_slurm_explain (&(TdSlurmState) { 0 }));
 }
@@ -258,6 +310,8 @@ main (int argc, char **argv)
   g_test_add_func ("/slurm/unlisted", test_unlisted);
   g_test_add_func ("/slurm/refused", test_refused);
   g_test_add_func ("/slurm/silent", test_silent);
+  g_test_add_func ("/slurm/given-up", test_given_up);
+  g_test_add_func ("/slurm/clusters", test_clusters);
   g_test_add_func ("/slurm/words", test_words);
   const int status = g_test_run ();
   test_folder_free (folder);
