@@ -2,10 +2,12 @@
 /* The verbs batch, watch and run. A damaged scan does not stop the others, and a scan that comes
    slowly is taken once it is complete. */
 #include <glib/gstdio.h>
+#include <signal.h>
 #include <string.h>
 
 #include "dataset/volume.h"
 #include "tests/common/cli.h"
+#include "tests/common/pins.h"
 #include "tests/unit/test-folder.h"
 
 #define CENTRE 43.3
@@ -130,24 +132,88 @@ test_other_recipe (void)
   g_assert_nonnull (strstr (third.out, "\none.nxs,done,43.3,"));
 }
 
-static gpointer
-grow (gpointer user)
+/* ── Watching ── */
+
+/* The verb watch, which watches "incoming" until it gets a signal, or nobody is left to send one.
+ */
+typedef struct {
+  GSubprocess *process;
+  GDataInputStream *lines; /* of standard error */
+} Watching;
+
+static void
+watching_begin (Watching *watching, const TestFolder *folder, const char *output,
+                const char *settle)
 {
-  const char *folder = user;
-  g_autofree char *from = g_build_filename (folder, "whole.nxs", NULL);
-  g_autofree char *to = g_build_filename (folder, "incoming", "slow.nxs", NULL);
+  g_autoptr (GSubprocessLauncher) launcher
+      = g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE);
+  g_autoptr (GError) error = NULL;
+
+  g_subprocess_launcher_set_cwd (launcher, folder->path);
+  watching->process = g_subprocess_launcher_spawn (
+      launcher, &error, g_getenv ("TOMODESK_CLI"), "watch", "incoming", "-o", output, "--device",
+      "host", "--centre", "43.3", "--settle", settle, "--idle", "300", "--json", NULL);
+  g_assert_no_error (error);
+  watching->lines = g_data_input_stream_new (g_subprocess_get_stderr_pipe (watching->process));
+}
+
+/* Waits until it says so. TRUE: it did not say before that a scan failed. */
+static gboolean
+watching_await (Watching *watching, const char *words)
+{
+  for (gboolean failed = FALSE;;) {
+    g_autofree char *line = g_data_input_stream_read_line (watching->lines, NULL, NULL, NULL);
+    g_assert_nonnull (line);
+    if (strstr (line, words))
+      return !failed;
+    failed |= strstr (line, " failed") != NULL;
+  }
+}
+
+/* The table that it prints at its end. (transfer full) */
+static JsonObject *
+watching_end (Watching *watching)
+{
+  g_autofree char *said = NULL;
+
+  g_subprocess_send_signal (watching->process, SIGINT);
+  g_assert_true (g_subprocess_communicate_utf8 (watching->process, NULL, NULL, &said, NULL, NULL));
+  g_assert_cmpint (g_subprocess_get_exit_status (watching->process), ==, 0);
+  g_object_unref (watching->lines);
+  g_object_unref (watching->process);
+  g_auto (GStrv) lines = g_strsplit (said, "\n", -1);
+  for (guint i = 0; lines[i]; i++)
+    if (*lines[i])
+      td_test_pin ("out %s", lines[i]);
+  const TdTestRun run = { 0, said, NULL };
+  return td_test_run_json (&run);
+}
+
+/* The file comes in six parts. Returns the longest time for which it was the same, or a little
+   more: a busy computer may stop in between. */
+static double
+grow (const TestFolder *folder)
+{
+  g_autofree char *from = g_build_filename (folder->path, "whole.nxs", NULL);
+  g_autofree char *to = g_build_filename (folder->path, "incoming", "slow.nxs", NULL);
   g_autofree char *bytes = NULL;
+  gint64 before_us = 0, longest_us = 0;
   gsize n;
 
   g_assert_true (g_file_get_contents (from, &bytes, &n, NULL));
   for (guint part = 1; part <= 6; part++) {
-    FILE *file = fopen (to, "ab");
     const gsize begin = n * (part - 1) / 6, end = n * part / 6;
+    const gint64 now_us = g_get_monotonic_time ();
+    FILE *file = fopen (to, "ab");
     g_assert_cmpuint (fwrite (bytes + begin, 1, end - begin, file), ==, end - begin);
     fclose (file);
-    g_usleep (G_USEC_PER_SEC / 5);
+    if (part > 1)
+      longest_us = MAX (longest_us, g_get_monotonic_time () - before_us);
+    before_us = now_us;
+    if (part < 6)
+      g_usleep (G_USEC_PER_SEC / 5);
   }
-  return NULL;
+  return longest_us * 1e-6;
 }
 
 /* A file that grows is not read before it is whole, and only once. */
@@ -156,23 +222,29 @@ test_watch (void)
 {
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *incoming = g_build_filename (folder->path, "incoming", NULL);
-  g_auto (TdTestRun) run = { 0 };
+  g_auto (TdTestRun) idle = { 0 };
+  Watching watching;
 
   make_scan (folder, "whole.nxs");
   g_assert_cmpint (g_mkdir (incoming, 0700), ==, 0);
   g_autofree char *notes = g_build_filename (incoming, "notes.txt", NULL);
   g_assert_true (g_file_set_contents (notes, "no scan", -1, NULL));
-  GThread *thread = g_thread_new ("grow", grow, folder->path);
-  td_test_cli (&run, folder->path, "watch", "incoming", "-o", "incoming/volumes", "--device",
-               "host", "--centre", "43.3", "--settle", "0.7", "--idle", "2", "--json", NULL);
-  g_thread_join (thread);
-  g_autoptr (JsonObject) json = td_test_run_json (&run);
+  watching_begin (&watching, folder, "incoming/volumes", "0.7");
+  watching_await (&watching, "notes.txt passed over");
+  const double longest_s = grow (folder);
+  g_assert_true (watching_await (&watching, "slow.nxs done") || longest_s >= 0.7);
+  g_autoptr (JsonObject) json = watching_end (&watching);
   g_assert_cmpuint (json_array_get_length (json_object_get_array_member (json, "scans")), ==, 2);
   g_assert_cmpstr (state_of (json, 0), ==, "passed over");
   g_assert_cmpstr (state_of (json, 1), ==, "done");
   g_autofree char *output = g_build_filename (incoming, "volumes", "slow.tif", NULL);
   g_autoptr (TdVolume) volume = td_volume_open (output, NULL);
   g_assert_cmpuint (td_volume_facts (volume)->n_slices, ==, 6);
+  /* Where nothing comes for a while it ends by itself. */
+  td_test_cli (&idle, folder->path, "watch", "incoming", "-o", "incoming/volumes", "--device",
+               "host", "--centre", "43.3", "--settle", "0", "--idle", "0.1", "--json", NULL);
+  g_autoptr (JsonObject) again = td_test_run_json (&idle);
+  g_assert_cmpuint (json_array_get_length (json_object_get_array_member (again, "scans")), ==, 2);
 }
 
 /* Half of a file that stops growing is tried, and fails. Once it is whole it has not failed. */
@@ -181,35 +253,21 @@ test_watch_halves (void)
 {
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *incoming = g_build_filename (folder->path, "incoming", NULL);
-  g_autofree char *output = g_build_filename (folder->path, "volumes", NULL);
-  g_autofree char *from = g_build_filename (folder->path, "whole.nxs", NULL);
-  g_autofree char *to = g_build_filename (incoming, "halves.nxs", NULL);
-  g_autofree char *bytes = NULL, *said = NULL;
-  g_autoptr (GError) error = NULL;
-  gboolean failed = FALSE;
+  g_autofree char *whole = g_build_filename (folder->path, "whole.nxs", NULL);
+  g_autofree char *halves = g_build_filename (incoming, "halves.nxs", NULL);
+  g_autofree char *bytes = NULL;
+  Watching watching;
   gsize n;
 
   make_scan (folder, "whole.nxs");
   g_assert_cmpint (g_mkdir (incoming, 0700), ==, 0);
-  g_assert_true (g_file_get_contents (from, &bytes, &n, NULL));
-  g_assert_true (g_file_set_contents (to, bytes, n / 2, NULL));
-  g_autoptr (GSubprocess) watch = g_subprocess_new (
-      G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE, &error,
-      g_getenv ("TOMODESK_CLI"), "watch", incoming, "-o", output, "--device", "host", "--centre",
-      "43.3", "--settle", "0.3", "--idle", "2", "--json", NULL);
-  g_assert_no_error (error);
-  g_autoptr (GDataInputStream) lines
-      = g_data_input_stream_new (g_subprocess_get_stderr_pipe (watch));
-  while (!failed) {
-    g_autofree char *line = g_data_input_stream_read_line (lines, NULL, NULL, NULL);
-    g_assert_nonnull (line);
-    failed = strstr (line, "halves.nxs failed") != NULL;
-  }
-  g_assert_true (g_file_set_contents (to, bytes, n, NULL));
-  g_assert_true (g_subprocess_communicate_utf8 (watch, NULL, NULL, &said, NULL, NULL));
-  g_assert_cmpint (g_subprocess_get_exit_status (watch), ==, 0);
-  const TdTestRun run = { 0, said, "" };
-  g_autoptr (JsonObject) json = td_test_run_json (&run);
+  g_assert_true (g_file_get_contents (whole, &bytes, &n, NULL));
+  g_assert_true (g_file_set_contents (halves, bytes, n / 2, NULL));
+  watching_begin (&watching, folder, "volumes", "0.3");
+  watching_await (&watching, "halves.nxs failed");
+  g_assert_cmpint (g_rename (whole, halves), ==, 0); /* no other name is seen there */
+  g_assert_true (watching_await (&watching, "halves.nxs done"));
+  g_autoptr (JsonObject) json = watching_end (&watching);
   g_assert_cmpuint (json_array_get_length (json_object_get_array_member (json, "scans")), ==, 1);
   g_assert_cmpstr (state_of (json, 0), ==, "done");
 }

@@ -3,6 +3,7 @@
    it is among others. */
 #include <fcntl.h>
 #include <gio/gio.h>
+#include <glib/gstdio.h>
 #include <math.h>
 #include <signal.h>
 #include <sys/file.h>
@@ -110,7 +111,7 @@ desk_write_volume (const Desk *desk)
                  && td_volume_writer_finish (writer, "{}", &error));
 }
 
-/* What the job has told of that name, all of it (JsonNode). */
+/* What the job has told of that name, all of it (JsonNode). NULL: of any. */
 static GPtrArray *
 desk_told (const Desk *desk, const char *event)
 {
@@ -123,7 +124,7 @@ desk_told (const Desk *desk, const char *event)
   for (guint i = 0; lines[i] && lines[i + 1]; i++) {
     JsonNode *node = td_json_parse (lines[i]);
     g_assert_nonnull (node);
-    if (g_strcmp0 (td_json_string (node, "event"), event) == 0)
+    if (!event || g_strcmp0 (td_json_string (node, "event"), event) == 0)
       g_ptr_array_add (told, node);
     else
       json_node_unref (node);
@@ -153,6 +154,35 @@ desk_pictures (const Desk *desk)
   return n;
 }
 
+/* The picture that stays is the volume's middle slice, which was shown once. */
+static void
+assert_middle_shown (const Desk *desk, guint n_columns, guint n_slices)
+{
+  const gsize n = (gsize) n_columns * n_columns;
+  g_autofree float *written = g_new (float, n), *shown = g_new (float, n);
+  g_autoptr (GPtrArray) pictures = desk_told (desk, "slice");
+  JsonNode *middle = NULL;
+  guint times = 0;
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < pictures->len; i++)
+    if (td_json_count (pictures->pdata[i], "index") == n_slices / 2) {
+      middle = pictures->pdata[i];
+      times++;
+    }
+  g_assert_cmpuint (times, ==, 1);
+  g_autofree char *picture = desk_file (desk, td_json_string (middle, "path"));
+  g_autoptr (TdVolume) of_picture = td_volume_open (picture, &error);
+  g_assert_no_error (error);
+  g_autoptr (TdVolume) volume = td_volume_open (desk->file.output, &error);
+  g_assert_no_error (error);
+  g_assert_true (td_volume_read (of_picture, 0, 1, shown, NULL));
+  g_assert_true (td_volume_read (volume, n_slices / 2, 1, written, NULL));
+  g_assert_cmpmem (shown, n * sizeof *shown, written, n * sizeof *written);
+  g_assert_cmpfloat (td_volume_facts (of_picture)->voxel_mm, ==,
+                     td_volume_facts (volume)->voxel_mm);
+}
+
 /* What the volume is, the middle slice as it is written, and the whole at the end. A picture of an
    earlier run is gone, and an earlier wish to keep what is there. */
 static void
@@ -160,9 +190,6 @@ test_tells (void)
 {
   g_auto (Desk) desk = { 0 };
   g_auto (TdTestRun) run = { 0 };
-  g_autoptr (GError) error = NULL;
-  const gsize n = COLUMNS * COLUMNS;
-  g_autofree float *written = g_new (float, n), *shown = g_new (float, n);
 
   desk_init (&desk);
   g_autofree char *slices = desk_file (&desk, "slices"), *keep = desk_file (&desk, "keep");
@@ -196,24 +223,25 @@ test_tells (void)
   g_assert_cmpfloat (td_json_number (done, "peak_bytes"), >, 0);
   g_assert_cmpfloat (td_json_number (done, "stages/back-project"), >, 0);
 
-  /* The picture that stays is the volume's middle slice. */
-  g_autoptr (GPtrArray) pictures = desk_told (&desk, "slice");
-  JsonNode *middle = NULL;
-  for (guint i = 0; i < pictures->len; i++)
-    if (td_json_count (pictures->pdata[i], "index") == ROWS / 2)
-      middle = pictures->pdata[i];
-  g_assert_nonnull (middle);
   g_assert_cmpuint (desk_pictures (&desk), ==, 1);
-  g_autofree char *picture = desk_file (&desk, td_json_string (middle, "path"));
-  g_autoptr (TdVolume) of_picture = td_volume_open (picture, &error);
-  g_assert_no_error (error);
-  g_autoptr (TdVolume) volume = td_volume_open (desk.file.output, &error);
-  g_assert_no_error (error);
-  g_assert_true (td_volume_read (of_picture, 0, 1, shown, NULL));
-  g_assert_true (td_volume_read (volume, ROWS / 2, 1, written, NULL));
-  g_assert_cmpmem (shown, n * sizeof *shown, written, n * sizeof *written);
-  g_assert_cmpfloat (td_volume_facts (of_picture)->voxel_mm, ==,
-                     td_volume_facts (volume)->voxel_mm);
+  assert_middle_shown (&desk, COLUMNS, ROWS);
+}
+
+/* The middle slice is shown however soon it comes after others: here in the second slab of 16. */
+static void
+test_middle (void)
+{
+  g_auto (Desk) desk = { 0 };
+  g_auto (TdTestRun) phantom = { 0 }, run = { 0 };
+
+  desk_init (&desk);
+  td_test_cli (&phantom, desk.folder->path, "phantom", "discs", "--output", "one.nxs", "--columns",
+               "16", "--rows", "40", "--views", "20", "--overwrite", NULL);
+  g_assert_cmpint (phantom.status, ==, 0);
+  g_assert_true (td_recipe_set (&desk.file.recipe, "centre", "7.5", NULL));
+  desk_run (&desk, &run);
+  g_assert_cmpint (run.status, ==, 0);
+  assert_middle_shown (&desk, 16, 40);
 }
 
 /* A residual a pass, and each estimate says of which pass it is. */
@@ -247,6 +275,73 @@ test_iterates (void)
   }
   g_assert_cmpuint (estimates, >, 0);
   g_assert_cmpuint (desk_pictures (&desk), ==, 1); /* the volume's */
+}
+
+/* The job with storage that is so slow below @folder, in megabytes a second. */
+static GSubprocess *
+desk_start_slow (Desk *desk, const char *folder, const char *rate)
+{
+  g_autoptr (GSubprocessLauncher) launcher
+      = g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_STDERR_SILENCE);
+  g_autoptr (GError) error = NULL;
+
+  desk_save (desk);
+  g_subprocess_launcher_setenv (launcher, "LD_PRELOAD", g_getenv ("TOMODESK_SLOW_STORAGE"), TRUE);
+  g_subprocess_launcher_setenv (launcher, "SLOW_STORAGE", folder, TRUE);
+  g_subprocess_launcher_setenv (launcher, "SLOW_RATE", rate, TRUE);
+  g_subprocess_launcher_setenv (launcher, "SLOW_LATENCY", "1", TRUE);
+  GSubprocess *job = g_subprocess_launcher_spawn (launcher, &error, g_getenv ("TOMODESK_CLI"),
+                                                  "run", desk->own, NULL);
+  g_assert_no_error (error);
+  return job;
+}
+
+/* The pass of the last estimate that was told; 0: none. */
+static guint
+desk_last_pass (const Desk *desk)
+{
+  g_autoptr (JsonNode) slice = desk_told_last (desk, "slice", 0);
+
+  return slice ? td_json_count (slice, "pass") : 0;
+}
+
+/* Three estimates stay while others come, and the oldest goes. Pictures are written slowly, so that
+   none comes too soon to be shown. */
+static void
+test_estimates (void)
+{
+  g_auto (Desk) desk = { 0 };
+  guint looks = 0;
+
+  if (!g_getenv ("TOMODESK_SLOW_STORAGE")) {
+    g_test_skip ("by hand there is no slow storage");
+    return;
+  }
+  desk_init (&desk);
+  g_assert_true (td_recipe_set (&desk.file.recipe, "method", "sirt", NULL));
+  g_assert_true (td_recipe_set (&desk.file.recipe, "iterations", "7", NULL));
+  g_autofree char *slices = desk_file (&desk, "slices");
+  g_autoptr (GSubprocess) job = desk_start_slow (&desk, slices, "0.016");
+  while (g_subprocess_get_identifier (job)) {
+    gboolean there[9] = { FALSE };
+    const guint pass = desk_last_pass (&desk);
+    for (guint i = 1; i < G_N_ELEMENTS (there); i++) {
+      g_autofree char *name = g_strdup_printf ("slices/%06u-pass-%u.tif", ROWS / 2, i);
+      g_autofree char *path = desk_file (&desk, name);
+      there[i] = g_file_test (path, G_FILE_TEST_EXISTS);
+    }
+    g_main_context_iteration (NULL, FALSE);
+    g_usleep (5000);
+    /* Nothing was told meanwhile, and the job has not ended. */
+    if (pass < 4 || desk_last_pass (&desk) != pass)
+      continue;
+    looks++;
+    g_assert_true (there[pass] && there[pass - 1] && there[pass - 2]);
+    g_assert_true (pass < 5 || !there[pass - 4]);
+  }
+  g_assert_true (g_subprocess_wait_check (job, NULL, NULL));
+  g_test_message ("%u looks", looks);
+  g_assert_cmpuint (desk_pictures (&desk), ==, 1);
 }
 
 /* What cannot be begun is told with the stage that it failed in. */
@@ -368,6 +463,13 @@ test_turns (void)
   g_assert_true (g_subprocess_wait_check (job, NULL, NULL));
   g_assert_true (g_file_test (desk.file.output, G_FILE_TEST_EXISTS));
   g_assert_false (g_file_test (waiting, G_FILE_TEST_EXISTS));
+  /* What has not changed is not told again. */
+  g_autoptr (GPtrArray) queues = desk_told (&desk, "queue");
+  for (guint i = 1; i < queues->len; i++)
+    g_assert_true (td_json_count (queues->pdata[i], "ahead")
+                       != td_json_count (queues->pdata[i - 1], "ahead")
+                   || td_json_true (queues->pdata[i], "paused")
+                          != td_json_true (queues->pdata[i - 1], "paused"));
   for (guint i = 0; i < G_N_ELEMENTS (others); i++)
     close (others[i]);
 }
@@ -431,6 +533,33 @@ desk_make_batch (Desk *desk, const char *const *scans)
   td_recipe_state_axis (&desk->file.recipe, NAN, 0);
 }
 
+/* What the batch has besides "one.nxs" is the same scan; "none.nxs" is not there. */
+static void
+desk_copy_scan (const Desk *desk)
+{
+  g_autofree char *one = test_folder_file (desk->folder, "one.nxs");
+  g_autoptr (GFile) from = g_file_new_for_path (one);
+
+  for (char **scan = desk->file.batch.scans; *scan; scan++) {
+    g_autoptr (GFile) to = g_file_new_for_path (*scan);
+    if (!g_str_has_suffix (*scan, "/one.nxs") && !g_str_has_suffix (*scan, "/none.nxs"))
+      g_assert_true (g_file_copy (from, to, G_FILE_COPY_NONE, NULL, NULL, NULL, NULL));
+  }
+}
+
+/* With a little less memory than one slab of all slices needs there are several. */
+static void
+desk_make_slabs (Desk *desk)
+{
+  g_auto (TdTestRun) run = { 0 };
+
+  td_test_cli_line (&run, desk->folder->path, "plan one.nxs --device host --json");
+  g_assert_cmpint (run.status, ==, 0);
+  g_autoptr (JsonObject) plan = td_test_run_json (&run);
+  desk->file.recipe.memory_limit_bytes
+      = (guint64) json_object_get_int_member (plan, "host_bytes") - COLUMNS * COLUMNS;
+}
+
 /* Another run tells of a volume that is there what the run that wrote it found. */
 static void
 test_recalls (void)
@@ -448,6 +577,10 @@ test_recalls (void)
   g_assert_true (written->searched);
   g_assert_cmpfloat_with_epsilon (written->centre_px, 23.5, 0.3);
   g_assert_cmpfloat (written->sigma_px, >, 0);
+  g_autoptr (GPtrArray) progress = desk_told (&desk, "progress");
+  g_assert_cmpstr (td_json_string (progress->pdata[0], "stage"), ==, "finding the axis");
+  g_assert_cmpfloat (td_json_number (progress->pdata[0], "done"), ==, 0);
+  g_assert_cmpfloat (td_json_number (progress->pdata[0], "total"), ==, 1);
   /* As an earlier process of the job told it. */
   g_autofree char *told = desk_file (&desk, "events.jsonl");
   g_autofree char *before = desk_file (&desk, "events-20261122-110000.jsonl");
@@ -462,6 +595,132 @@ test_recalls (void)
   g_assert_cmpfloat (there->sigma_px, ==, written->sigma_px);
   g_autoptr (JsonNode) done = desk_told_last (&desk, "done", 1);
   g_assert_cmpstr (td_json_string (done, "output"), ==, desk.file.output);
+}
+
+/* Of volumes that are there the last run knows what an earlier one wrote or searched for, if it was
+   of this output. All else is as the volumes say. */
+static void
+test_recalls_some (void)
+{
+  static const char *const scans[] = { "one.nxs", "two.nxs", "three.nxs", "four.nxs", NULL };
+  static const struct {
+    const char *state, *output;
+    gboolean searched, recalled;
+  } rows[] = {
+    { "done", "one.tif", FALSE, TRUE },
+    { "there", "two.tif", TRUE, TRUE },
+    { "there", "three.tif", FALSE, FALSE },
+    { "done", "other.tif", TRUE, FALSE },
+  };
+  g_auto (Desk) desk = { 0 };
+  g_auto (TdTestRun) first = { 0 }, second = { 0 };
+  g_autoptr (GString) events = g_string_new ("no event\n{\"event\": \"scan\"}\n");
+
+  desk_init (&desk);
+  desk_make_batch (&desk, scans);
+  td_recipe_state_axis (&desk.file.recipe, 23.5, 0);
+  desk_copy_scan (&desk);
+  desk_run (&desk, &first);
+  g_assert_cmpint (first.status, ==, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    g_string_append_printf (
+        events,
+        "{\"event\": \"scan\", \"index\": %u, \"path\": \"%s\", \"output\": \"%s/%s\", "
+        "\"state\": \"%s\", \"centre_px\": 20, \"sigma_px\": 0.5, \"searched\": %s, "
+        "\"agreed\": true}\n",
+        i, desk.file.batch.scans[i], desk.file.output, rows[i].output, rows[i].state,
+        rows[i].searched ? "true" : "false");
+  g_autofree char *told = desk_file (&desk, "events.jsonl");
+  g_assert_cmpint (g_unlink (told), ==, 0);
+  desk_write (&desk, "events-20261122-110000.jsonl", events->str);
+  desk_run (&desk, &second);
+  g_assert_cmpint (second.status, ==, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++) {
+    g_autoptr (TdBatchRow) row = row_told (&desk, i);
+    const gboolean recalled = rows[i].recalled;
+    g_assert_cmpint (row->state, ==, TD_BATCH_THERE);
+    g_assert_cmpfloat (row->centre_px, ==, recalled ? 20 : 23.5);
+    g_assert_cmpint (isfinite (row->sigma_px) && row->sigma_px == 0.5, ==, recalled);
+    g_assert_cmpint (row->searched, ==, recalled && rows[i].searched);
+    g_assert_cmpint (row->agreed, ==, recalled);
+  }
+}
+
+/* ── How far a batch is ── */
+
+/* What was told of a batch until some event. */
+typedef struct {
+  guint index, n_ended, n_timed; /* the scan that runs; those that have ended, and were computed */
+  double timed_s;
+} SoFar;
+
+/* Whether the progress is that of a batch of @n scans that has come so far. */
+static gboolean
+is_progress_of (JsonNode *progress, const SoFar *so_far, guint n)
+{
+  const double part = td_json_number (progress, "scan_done"),
+               left_s = td_json_number (progress, "left_s");
+  const guint more = n - so_far->n_ended - 1;
+  const double others_s = so_far->n_timed ? more * so_far->timed_s / so_far->n_timed : 0;
+
+  return td_json_count (progress, "scan") == so_far->index
+         && fabs (td_json_number (progress, "done") - so_far->n_ended - part) < 1e-9 && part >= 0
+         && part <= 1 && (isnan (left_s) || (left_s >= others_s && (!more || so_far->n_timed)));
+}
+
+/* A batch of volumes whose slabs are slowly written: each progress is that of the scan which runs,
+   after so many that have ended. What is left is reckoned by those that were computed, once there
+   are some. A slab takes longer than it takes until progress is told again. */
+static void
+test_batch_told (void)
+{
+  static const char *const scans[] = { "none.nxs", "one.nxs", "two.nxs", "three.nxs", NULL };
+  const guint n = 4;
+  g_auto (Desk) desk = { 0 };
+  SoFar now = { 0 };
+  guint estimates = 0, begun = 0;
+
+  if (!g_getenv ("TOMODESK_SLOW_STORAGE")) {
+    g_test_skip ("by hand there is no slow storage");
+    return;
+  }
+  desk_init (&desk);
+  desk_make_slabs (&desk);
+  desk_make_batch (&desk, scans);
+  td_recipe_state_axis (&desk.file.recipe, 23.5, 0);
+  desk_copy_scan (&desk);
+  g_autoptr (GSubprocess) job = desk_start_slow (&desk, desk.file.output, "0.04");
+  g_assert_true (g_subprocess_wait (job, NULL, NULL));
+  g_assert_cmpint (g_subprocess_get_exit_status (job), ==, 1); /* the first is not there */
+
+  g_autoptr (GPtrArray) told = desk_told (&desk, NULL);
+  for (guint i = 0; i < told->len; i++) {
+    const char *event = td_json_string (told->pdata[i], "event");
+    if (g_str_equal (event, "scan")) {
+      g_autoptr (TdBatchRow) row = td_batch_row_of_json (told->pdata[i]);
+      const guint index = td_json_count (told->pdata[i], "index");
+      g_assert_cmpstr (row->path, ==, desk.file.batch.scans[index]);
+      if (row->state == TD_BATCH_WAITING) {
+        g_assert_cmpuint (index, ==, begun++);
+        continue;
+      }
+      now.index = index;
+      now.n_ended += row->state != TD_BATCH_RUNNING;
+      now.n_timed += row->state == TD_BATCH_WRITTEN;
+      now.timed_s += row->state == TD_BATCH_WRITTEN ? row->seconds : 0;
+      g_assert_cmpuint (now.n_ended, ==, row->state == TD_BATCH_RUNNING ? index : index + 1);
+    } else if (g_str_equal (event, "progress")) {
+      g_assert_cmpfloat (td_json_number (told->pdata[i], "total"), ==, n);
+      g_assert_true (is_progress_of (told->pdata[i], &now, n));
+      g_assert_null (td_json_at (told->pdata[i], "slices_done"));
+      estimates += now.n_timed > 0 && now.n_ended < n - 1
+                   && !isnan (td_json_number (told->pdata[i], "left_s"));
+    }
+  }
+  g_assert_cmpuint (begun, ==, n);
+  g_assert_cmpuint (now.n_ended, ==, n);
+  g_assert_cmpuint (now.n_timed, ==, n - 1);
+  g_assert_cmpuint (estimates, >, 0);
 }
 
 /* Scans that fail are counted, and the others are written. */
@@ -492,6 +751,32 @@ test_some_fail (void)
     g_assert_cmpint (second->state, ==, i ? TD_BATCH_FAILED : TD_BATCH_WRITTEN);
     g_assert_cmpint (g_file_test (second->output, G_FILE_TEST_EXISTS), ==, i == 0);
   }
+}
+
+/* A job that watches a folder says so before anything comes, and goes on until it is cancelled. */
+static void
+test_watches (void)
+{
+  const gint64 end = g_get_monotonic_time () + WAIT_US;
+  g_auto (Desk) desk = { 0 };
+  g_autoptr (JsonNode) progress = NULL;
+
+  desk_init (&desk);
+  g_clear_pointer (&desk.file.scan_path, g_free);
+  desk.file.batch.watch = test_folder_file (desk.folder, "incoming");
+  g_assert_cmpint (g_mkdir (desk.file.batch.watch, 0700), ==, 0);
+  g_autoptr (GSubprocess) job = desk_start (&desk);
+  while (!(progress = desk_told_last (&desk, "progress", 0)) && g_get_monotonic_time () < end)
+    g_usleep (20000);
+  g_assert_nonnull (progress);
+  g_assert_cmpstr (td_json_string (progress, "stage"), ==, "watching");
+  g_assert_cmpfloat (td_json_number (progress, "done"), ==, 0);
+  g_assert_cmpfloat (td_json_number (progress, "total"), ==, 0);
+  desk_write (&desk, "cancel", "");
+  g_assert_true (g_subprocess_wait (job, NULL, NULL));
+  g_assert_cmpint (g_subprocess_get_exit_status (job), ==, 130);
+  g_autoptr (JsonNode) start = desk_told_last (&desk, "start", 1);
+  g_assert_cmpuint (td_json_count (start, "ranks"), ==, 1);
 }
 
 /* A busy computer may stop for long between the start of a session's first process and what it
@@ -555,12 +840,17 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_setenv ("TOMODESK_JOB_NICE", "0", TRUE);
   g_test_add_func ("/own-job/tells", test_tells);
+  g_test_add_func ("/own-job/middle", test_middle);
   g_test_add_func ("/own-job/iterates", test_iterates);
+  g_test_add_func ("/own-job/estimates", test_estimates);
   g_test_add_func ("/own-job/fails", test_fails);
   g_test_add_func ("/own-job/turns", test_turns);
   g_test_add_func ("/own-job/ends", test_ends);
   g_test_add_func ("/own-job/recalls", test_recalls);
+  g_test_add_func ("/own-job/recalls-some", test_recalls_some);
+  g_test_add_func ("/own-job/batch-told", test_batch_told);
   g_test_add_func ("/own-job/some-fail", test_some_fail);
+  g_test_add_func ("/own-job/watches", test_watches);
   g_test_add_func ("/own-job/begins-late", test_begins_late);
   g_test_add_func ("/own-job/by-hand", test_by_hand);
   return g_test_run ();
