@@ -7,6 +7,15 @@
    asks the toolkit for them is told these, since the program's functions are found first. */
 static guint held_button = GDK_BUTTON_PRIMARY;
 static GdkModifierType held_keys;
+static double held_middle[2]; /* between two fingers */
+
+gboolean
+gtk_gesture_get_bounding_box_center (GtkGesture *gesture, double *x, double *y)
+{
+  *x = held_middle[0];
+  *y = held_middle[1];
+  return TRUE;
+}
 
 guint
 gtk_gesture_single_get_current_button (GtkGestureSingle *gesture)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What small charts draw and where: profiles, residuals, the answers of the axis' search, and the
-   histogram, by which a hand sets the contrast. */
+   histogram, by which a hand sets the contrast. And the lab's parts by themselves: its pictures,
+   its table, its editor and its blind test. */
 #include <math.h>
 #include <string.h>
 
@@ -9,13 +10,28 @@
 #include "ui-test.h"
 #include "ui/axis-plot.h"
 #include "ui/histogram.h"
+#include "ui/image-pane.h"
+#include "ui/lab-blind.h"
 #include "ui/lab-chart.h"
+#include "ui/lab-editor.h"
+#include "ui/lab-pictures.h"
 #include "ui/lab-table.h"
 #include "ui/profile.h"
 #include "ui/residual-curve.h"
 #include "ui/ui.h"
 #include "window-pins.h"
 #include "window-test.h"
+
+/* Where a drag that a test sends began: the toolkit has no such drag. */
+static double held_start[2];
+
+gboolean
+gtk_gesture_drag_get_start_point (GtkGestureDrag *gesture, double *x, double *y)
+{
+  *x = held_start[0];
+  *y = held_start[1];
+  return TRUE;
+}
 
 /* ── Pixels ── */
 
@@ -666,6 +682,130 @@ test_histogram (void)
   g_assert_cmpuint (range.automatic, ==, 1);
 }
 
+/* ── What is drawn anew ── */
+
+enum {
+  PROFILE_SHOWN,
+  PROFILE_UNITS,
+  BINS_IMAGE,
+  BINS_RANGE,
+  BINS_UNITS,
+  BINS_COLOURS,
+  BINS_DRAGGED,
+  BINS_LET_GO,
+  BINS_KEY,
+  AXIS_RESULT,
+  AXIS_CENTRE,
+  LAB_PLOT,
+  LAB_POINTED,
+  LAB_LEFT,
+  LAB_NONE,
+  LAB_LABEL,
+  N_ANEW
+};
+
+typedef struct {
+  GtkWidget *charts[4]; /* a profile, a histogram, an axis' answers, the lab's */
+  TdImage *image;
+  guint what;
+} Anew;
+
+static GtkEventController *
+hand_of (GtkWidget *widget, GType type)
+{
+  g_autoptr (GListModel) all = gtk_widget_observe_controllers (widget);
+
+  for (guint i = 0; i < g_list_model_get_n_items (all); i++) {
+    g_autoptr (GtkEventController) one = g_list_model_get_item (all, i);
+    if (G_TYPE_CHECK_INSTANCE_TYPE (one, type))
+      return one; /* the widget's */
+  }
+  g_assert_not_reached ();
+}
+
+static void
+change_chart (gpointer user)
+{
+  static const TdView view = { .zoom = 2 };
+  static TdAxisTrial trial = { TD_AXIS_CORRELATION, 1, 6, 0.9, 0.1, TRUE };
+  static const TdAxisResult result
+      = { .centre_px = 6, .uncertainty_px = 0.5, .agreed = TRUE, .trials = &trial, .n_trials = 1 };
+  const Anew *anew = user;
+  TdProfile *profile = TD_PROFILE (anew->charts[0]);
+  TdHistogram *bins = TD_HISTOGRAM (anew->charts[1]);
+  TdAxisPlot *axis = TD_AXIS_PLOT (anew->charts[2]);
+  TdLabChart *lab = TD_LAB_CHART (anew->charts[3]);
+  gboolean taken;
+
+  switch (anew->what) {
+  case PROFILE_SHOWN: td_profile_show (profile, anew->image, &view, 2, NAN); break;
+  case PROFILE_UNITS: td_profile_set_units (profile, "1/mm"); break;
+  case BINS_IMAGE: td_histogram_set_image (bins, anew->image); break;
+  case BINS_RANGE: td_histogram_set_range (bins, 1, 5); break;
+  case BINS_UNITS: td_histogram_set_units (bins, "1/mm"); break;
+  case BINS_COLOURS: td_histogram_set_colour_map (bins, TD_COLOUR_VIRIDIS); break;
+  case BINS_DRAGGED:
+    g_signal_emit_by_name (hand_of (anew->charts[1], GTK_TYPE_GESTURE_DRAG), "drag-begin", 1.0,
+                           5.0);
+    g_signal_emit_by_name (hand_of (anew->charts[1], GTK_TYPE_GESTURE_DRAG), "drag-update", -0.5,
+                           0.0);
+    break;
+  case BINS_LET_GO:
+    g_signal_emit_by_name (hand_of (anew->charts[1], GTK_TYPE_GESTURE_DRAG), "drag-end", -0.5, 0.0);
+    break;
+  case BINS_KEY:
+    g_signal_emit_by_name (hand_of (anew->charts[1], GTK_TYPE_EVENT_CONTROLLER_KEY), "key-pressed",
+                           GDK_KEY_Right, 0, 0, &taken);
+    break;
+  case AXIS_RESULT: td_axis_plot_set_result (axis, &result, 3); break;
+  case AXIS_CENTRE: td_axis_plot_set_centre (axis, 6.25, 0); break;
+  case LAB_PLOT: td_lab_chart_take (lab, lab_plot ()); break;
+  case LAB_POINTED:
+    g_signal_emit_by_name (hand_of (anew->charts[3], GTK_TYPE_EVENT_CONTROLLER_MOTION), "motion",
+                           100.0, 60.0);
+    break;
+  case LAB_LEFT:
+    g_signal_emit_by_name (hand_of (anew->charts[3], GTK_TYPE_EVENT_CONTROLLER_MOTION), "leave");
+    break;
+  case LAB_NONE: td_lab_chart_take (lab, NULL); break;
+  case LAB_LABEL: td_lab_chart_set_label (lab, "Profile"); break;
+  default: g_assert_not_reached ();
+  }
+}
+
+/* Each change is on the screen with the next frame. */
+static void
+test_redrawn (void)
+{
+  const GType types[]
+      = { TD_TYPE_PROFILE, TD_TYPE_HISTOGRAM, TD_TYPE_AXIS_PLOT, TD_TYPE_LAB_CHART };
+  GtkWidget *window = gtk_window_new (), *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  float *pixels = g_new (float, 64);
+  Anew anew = { .what = 0 };
+
+  for (guint i = 0; i < 64; i++)
+    pixels[i] = (float) i;
+  g_autoptr (TdImage) image = td_image_new_take (pixels, 8, 8);
+  anew.image = image;
+  for (guint i = 0; i < G_N_ELEMENTS (types); i++) {
+    anew.charts[i] = g_object_new (types[i], NULL);
+    gtk_widget_set_size_request (anew.charts[i], 300, 100);
+    gtk_box_append (GTK_BOX (box), anew.charts[i]);
+  }
+  gtk_window_set_child (GTK_WINDOW (window), box);
+  gtk_window_present (GTK_WINDOW (window));
+  td_test_frames (box);
+  for (; anew.what < N_ANEW; anew.what++) {
+    const guint chart = anew.what < BINS_IMAGE    ? 0
+                        : anew.what < AXIS_RESULT ? 1
+                        : anew.what < LAB_PLOT    ? 2
+                                                  : 3;
+    g_test_message ("change %u", anew.what);
+    g_assert_true (td_test_redraws (anew.charts[chart], change_chart, &anew));
+  }
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
 /* ── The lab's table ── */
 
 static gboolean
@@ -710,6 +850,867 @@ test_lab_resolution (void)
   g_ptr_array_unref (lab.variants);
 }
 
+/* All words below @widget in their order, with a bar between. */
+static void
+collect_words (GtkWidget *widget, GString *words)
+{
+  if (GTK_IS_LABEL (widget) && gtk_widget_get_mapped (widget)
+      && *gtk_label_get_text (GTK_LABEL (widget)))
+    g_string_append_printf (words, "%s|", gtk_label_get_text (GTK_LABEL (widget)));
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child;
+       child = gtk_widget_get_next_sibling (child))
+    collect_words (child, words);
+}
+
+typedef struct {
+  GtkWidget *table;
+  const char *words;
+} Cells;
+
+static gboolean
+cells_are (gpointer user)
+{
+  const Cells *cells = user;
+  g_autoptr (GString) words = g_string_new (NULL);
+
+  collect_words (cells->table, words);
+  g_test_message ("%s", words->str);
+  return strcmp (words->str, cells->words) == 0;
+}
+
+/* Each figure stands in its column, in its units; what is not known is a dash and comes last. */
+static void
+test_lab_table (void)
+{
+  static const char heads[] = "Variant|RMS|÷ noise|Largest|PSNR dB|Error|Bound|÷ bound|Warm ms|"
+                              "First ms|GU/s|MiB|Resolution|";
+  static const char *const rows[]
+      = { "■ 1  one|Texture, Single (32 bits), "
+          "host|0.5|0.25|1.25|31.3|1.0e-05|4.0e-05|0.25|12.5|750|3.25|3|"
+          "3.25|",
+          "■ 2  two & <b> (held)|Fourier (fast), Single (32 bits), "
+          "host|0.25|0.12|2|∞|–|–|–|–|900|–|2|≤ 2|",
+          "■ 3  three|The disk is gone|–|–|–|–|–|–|–|–|–|–|–|–|",
+          "■ 4  four|…|–|–|–|–|–|–|–|–|–|–|–|–|", "■ 4  four|Stopped|–|–|–|–|–|–|–|–|–|–|–|–|" };
+  static const struct {
+    guint column;
+    GtkSortType way;
+    guint order[4];
+  } orders[] = { { 1, GTK_SORT_ASCENDING, { 1, 0, 2, 3 } },
+                 { 3, GTK_SORT_ASCENDING, { 0, 1, 2, 3 } },
+                 { 9, GTK_SORT_ASCENDING, { 0, 1, 2, 3 } },
+                 { 11, GTK_SORT_ASCENDING, { 1, 0, 2, 3 } },
+                 { 0, GTK_SORT_DESCENDING, { 3, 2, 1, 0 } } };
+  g_autoptr (GError) gone = g_error_new_literal (TD_ERROR, TD_ERROR_IO, "The disk is gone");
+  TdLabFrc curves[] = { { .half_bit_px = 3.25 }, { .half_bit_px = 0 } };
+  TdLabVariant variants[]
+      = { { .name = (char *) "one", .options = (char *) "--kernel texture" },
+          { .name = (char *) "two & <b>", .options = (char *) "", .held = TRUE },
+          { .name = (char *) "three", .options = (char *) "--device cuda:7" },
+          { .name = (char *) "four", .options = (char *) "" } };
+  TdLab lab = { .variants = g_ptr_array_new () };
+  TdLabResult result = { .n = 4, .noise = 2 };
+  float pixel = 1;
+  TdLabOutcome outcomes[] = {
+    { .pixels = &pixel,
+      .frc = &curves[0],
+      .method = "fbp",
+      .kernel = "texture",
+      .precision = "single",
+      .device = (char *) "host",
+      .first_s = 0.75,
+      .warm_s = 0.0125,
+      .updates_per_s = 3.25e9,
+      .host_bytes = 3 << 20,
+      .device_bytes = 2 << 20,
+      .compared = TRUE,
+      .difference = { .rms = 0.5, .max_abs = 1.25, .psnr_db = 31.3 },
+      .arithmetic = 1e-5,
+      .bound = 4e-5 },
+    { .pixels = &pixel,
+      .frc = &curves[1],
+      .method = "fourier",
+      .precision = "single",
+      .device = (char *) "host",
+      .first_s = 0.9,
+      .warm_s = NAN,
+      .updates_per_s = NAN,
+      .host_bytes = 1 << 20,
+      .device_bytes = 2 << 20,
+      .compared = TRUE,
+      .difference = { .rms = 0.25, .max_abs = 2, .psnr_db = INFINITY },
+      .arithmetic = NAN,
+      .bound = NAN },
+    { .error = gone },
+  };
+  GtkWidget *window = gtk_window_new (), *table = g_object_new (TD_TYPE_LAB_TABLE, NULL);
+
+  for (guint i = 0; i < 4; i++) {
+    g_ptr_array_add (lab.variants, &variants[i]);
+    result.outcomes[i] = i < 3 ? &outcomes[i] : NULL;
+  }
+  gtk_window_set_child (GTK_WINDOW (window), table);
+  gtk_window_set_default_size (GTK_WINDOW (window), 1270, 400);
+  gtk_window_present (GTK_WINDOW (window));
+  for (guint stopped = 0; stopped < 2; stopped++) {
+    td_lab_table_show (TD_LAB_TABLE (table), &lab, &result, stopped > 0);
+    g_autofree char *all = g_strconcat (heads, rows[0], rows[1], rows[2], rows[3 + stopped], NULL);
+    Cells cells = { table, all };
+    td_test_wait (cells_are, &cells, "the figures");
+  }
+  GtkWidget *view = td_test_find (table, GTK_TYPE_COLUMN_VIEW, NULL, NULL);
+  GListModel *columns = gtk_column_view_get_columns (GTK_COLUMN_VIEW (view));
+  for (guint i = 0; i < G_N_ELEMENTS (orders); i++) {
+    g_autoptr (GtkColumnViewColumn) column = g_list_model_get_item (columns, orders[i].column);
+    g_autoptr (GString) all = g_string_new (heads);
+    gtk_column_view_sort_by_column (GTK_COLUMN_VIEW (view), column, orders[i].way);
+    for (guint k = 0; k < 4; k++)
+      g_string_append (all, rows[orders[i].order[k] + (orders[i].order[k] == 3)]);
+    Cells cells = { table, all->str };
+    td_test_wait (cells_are, &cells, "another order");
+  }
+  gtk_window_destroy (GTK_WINDOW (window));
+  g_ptr_array_unref (lab.variants);
+}
+
+/* ── The lab's editor ── */
+
+static char *applied;
+
+static void
+on_applied (TdLabEditor *editor, const char *text)
+{
+  g_free (applied);
+  applied = g_strdup (text);
+}
+
+static void
+collect_parts (GtkWidget *widget, GType type, GPtrArray *parts)
+{
+  if (g_type_is_a (G_OBJECT_TYPE (widget), type))
+    g_ptr_array_add (parts, widget);
+  else
+    for (GtkWidget *child = gtk_widget_get_first_child (widget); child;
+         child = gtk_widget_get_next_sibling (child))
+      collect_parts (child, type, parts);
+}
+
+/* What has a chooser goes there, and the rest is kept as it was written. */
+static void
+test_lab_editor (void)
+{
+  static const struct {
+    const char *name, *options; /* of the variant that is edited */
+    const char *named, *typed;  /* what the entries have */
+    const char *applied;        /* unchanged */
+  } cases[] = {
+    { "base", "", "", "", "" },
+    { "Smooth", "--filter hann --cutoff 0.5", "Smooth", "--cutoff 0.5",
+      "Smooth: --filter hann --cutoff 0.5" },
+    { "--filter=hann", "--filter=hann", "", "", "--filter hann " },
+    { "One", "--precision half --cutoff=0.5 --kernel texture --iterations 7", "One",
+      "--cutoff=0.5 --iterations 7",
+      "One: --kernel texture --precision half --cutoff=0.5 --iterations 7" },
+    { "Two", "--method fourier --interpolation nearest --device auto", "Two", "",
+      "Two: --method fourier --interpolation nearest --device auto " },
+    { "Three", "--filter nonsense --prepare 'rings width' --cutoff", "Three",
+      "--filter nonsense --prepare 'rings width' --cutoff",
+      "Three: --filter nonsense --prepare 'rings width' --cutoff" },
+    { "Four", "unclosed '", "Four", "", "Four: " },
+  };
+  static char *given[] = { (char *) "no option", NULL };
+  GtkWidget *window = gtk_window_new (), *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  TdLabEditor *editor = g_object_new (TD_TYPE_LAB_EDITOR, NULL);
+  g_autoptr (GPtrArray) entries = g_ptr_array_new (), choices = g_ptr_array_new ();
+
+  gtk_window_set_child (GTK_WINDOW (window), box);
+  gtk_widget_set_parent (GTK_WIDGET (editor), box);
+  gtk_window_present (GTK_WINDOW (window));
+  g_signal_connect (editor, "applied", G_CALLBACK (on_applied), NULL);
+  collect_parts (td_test_part (editor, "form"), GTK_TYPE_ENTRY, entries);
+  collect_parts (td_test_part (editor, "form"), GTK_TYPE_DROP_DOWN, choices);
+  g_assert_cmpuint (entries->len, ==, 2);
+  g_assert_cmpuint (choices->len, ==, 6);
+  GtkGrid *form = td_test_part (editor, "form");
+  for (int line = 0; line < 8; line++) /* the name, six choices, and what is typed */
+    g_assert_true (gtk_grid_get_child_at (form, 1, line)
+                   == (line == 0   ? entries->pdata[0]
+                       : line == 7 ? entries->pdata[1]
+                                   : choices->pdata[line - 1]));
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const TdLabVariant variant
+        = { .name = (char *) cases[i].name, .options = (char *) cases[i].options, .given = given };
+    g_clear_pointer (&applied, g_free);
+    td_lab_editor_set_problem (editor, "A problem");
+    g_assert_true (gtk_widget_get_visible (td_test_part (editor, "problem")));
+    td_lab_editor_show (editor, &variant);
+    g_assert_false (gtk_widget_get_visible (td_test_part (editor, "problem")));
+    g_assert_cmpstr (gtk_editable_get_text (entries->pdata[0]), ==, cases[i].named);
+    g_assert_cmpstr (gtk_editable_get_text (entries->pdata[1]), ==, cases[i].typed);
+    td_test_click (td_test_button (editor, "Apply"));
+    g_assert_cmpstr (applied, ==, cases[i].applied);
+  }
+  /* A new one has nothing, and Return takes it from either entry. */
+  td_lab_editor_show (editor, NULL);
+  for (guint i = 0; i < 2; i++) {
+    g_clear_pointer (&applied, g_free);
+    gtk_editable_set_text (entries->pdata[0], i ? " a:b " : "");
+    g_signal_emit_by_name (entries->pdata[i], "activate");
+    g_assert_cmpstr (applied, ==, i ? "a b: " : "");
+  }
+  td_lab_editor_set_problem (editor, NULL);
+  g_assert_false (gtk_widget_get_visible (GTK_WIDGET (editor)));
+  g_clear_pointer (&applied, g_free);
+  gtk_widget_unparent (GTK_WIDGET (editor));
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
+/* ── The blind test ── */
+
+typedef struct {
+  int shown[4]; /* the last ones */
+  guint n, begins;
+} Seen;
+
+static void
+on_blind_shown (TdLabBlind *blind, int which, Seen *seen)
+{
+  seen->shown[seen->n++ % 4] = which;
+}
+
+static void
+on_begin_requested (TdLabBlind *blind, Seen *seen)
+{
+  seen->begins++;
+}
+
+/* X is shown anew after each answer, and the score says how likely it is by guessing. */
+static void
+test_lab_blind (void)
+{
+  static const char *const scores[]
+      = { "1 of 1 right: by guessing that happens with p = 0.5. No difference was shown (yet).",
+          "2 of 2 right: by guessing that happens with p = 0.25. No difference was shown (yet).",
+          "3 of 3 right: by guessing that happens with p = 0.125. No difference was shown (yet).",
+          "4 of 4 right: by guessing that happens with p = 0.0625. No difference was shown (yet).",
+          "5 of 5 right: by guessing that happens with p = 0.0312. Go on: with a look at p after "
+          "each trial, this is not enough.",
+          "6 of 6 right: by guessing that happens with p = 0.0156. Go on: with a look at p after "
+          "each trial, this is not enough.",
+          "7 of 7 right: by guessing that happens with p = 0.00781. You can tell them apart.",
+          "7 of 8 right: by guessing that happens with p = 0.0352. You can tell them apart." };
+  GtkWidget *window = gtk_window_new ();
+  TdLabBlind *blind = g_object_new (TD_TYPE_LAB_BLIND, NULL);
+  Seen seen = { 0 };
+
+  gtk_window_set_child (GTK_WINDOW (window), GTK_WIDGET (blind));
+  gtk_window_present (GTK_WINDOW (window));
+  g_signal_connect (blind, "shown", G_CALLBACK (on_blind_shown), &seen);
+  g_signal_connect (blind, "begin-requested", G_CALLBACK (on_begin_requested), &seen);
+  td_lab_blind_end (blind); /* none runs */
+  g_assert_cmpuint (seen.n, ==, 0);
+  td_test_click (td_test_part (blind, "begin"));
+  g_assert_cmpuint (seen.begins, ==, 1);
+  td_lab_blind_say (blind, "Not now");
+  g_assert_cmpstr (gtk_label_get_text (td_test_part (blind, "words")), ==, "Not now");
+  for (guint pass = 0; pass < 2; pass++) {
+    td_lab_blind_begin (blind, "one", "two");
+    g_assert_cmpstr (gtk_label_get_text (td_test_part (blind, "words")), ==,
+                     "A is “one”, B is “two”. Which of the two is X?");
+    g_assert_cmpstr (gtk_button_get_label (td_test_part (blind, "begin")), ==, "_End the Test");
+    g_assert_cmpstr (gtk_label_get_text (td_test_part (blind, "score")), ==, "");
+    g_assert_true (gtk_widget_get_visible (td_test_part (blind, "test")));
+    g_assert_true (gtk_window_get_focus (GTK_WINDOW (window)) == td_test_part (blind, "show_x"));
+    for (guint i = 0; i < G_N_ELEMENTS (scores); i++) {
+      const int x = seen.shown[(seen.n - 1) % 4];
+      const guint before = seen.n;
+      g_assert_true (x == 0 || x == 1);
+      g_assert_cmpstr (td_lab_blind_title (blind), ==, "X");
+      if (i % 2 == 1) { /* a look at both, and back or not */
+        gtk_toggle_button_set_active (td_test_part (blind, "show_a"), TRUE);
+        g_assert_true (seen.n == before + 1 && seen.shown[(seen.n - 1) % 4] == 0);
+        g_assert_cmpstr (td_lab_blind_title (blind), ==, "A");
+        gtk_toggle_button_set_active (td_test_part (blind, "show_b"), TRUE);
+        g_assert_true (seen.n == before + 2 && seen.shown[(seen.n - 1) % 4] == 1);
+        g_assert_cmpstr (td_lab_blind_title (blind), ==, "B");
+      }
+      if (i == 3) {
+        gtk_toggle_button_set_active (td_test_part (blind, "show_x"), TRUE);
+        g_assert_cmpint (seen.shown[(seen.n - 1) % 4], ==, x);
+      }
+      const guint answers = seen.n;
+      td_test_click (td_test_part (blind, (x == 1) == (i != 7) ? "is_b" : "is_a"));
+      g_assert_cmpuint (seen.n, >, answers);
+      g_assert_cmpstr (gtk_label_get_text (td_test_part (blind, "score")), ==, scores[i]);
+    }
+    if (pass == 0)
+      td_test_click (td_test_part (blind, "begin"));
+    else
+      td_lab_blind_end (blind);
+    g_assert_cmpint (seen.shown[(seen.n - 1) % 4], ==, -1);
+    g_assert_cmpuint (seen.begins, ==, 1);
+    g_assert_cmpstr (gtk_button_get_label (td_test_part (blind, "begin")), ==,
+                     "_Begin the Blind Test");
+    g_assert_false (gtk_widget_get_visible (td_test_part (blind, "test")));
+    g_assert_true (
+        g_str_has_prefix (gtk_label_get_text (td_test_part (blind, "words")), "Can you tell"));
+  }
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
+/* ── The lab's pictures ── */
+
+enum { SIDE = 12, SLOTS = 4 };
+
+typedef struct {
+  GtkWidget *window;
+  TdLabPictures *pictures;
+  TdImage *images[SLOTS];
+  TdLabOutcome outcome;
+  double line[4]; /* that was drawn last */
+  guint lines;
+} Bench;
+
+/* Values from 0 to @top, and as many again as there are pixels. */
+static TdImage *
+slope_image (double top, guint side)
+{
+  float *pixels = g_new (float, side *side);
+
+  for (guint i = 0; i < side * side; i++)
+    pixels[i] = (float) (top * i / (side * side - 1));
+  return td_image_new_take (pixels, side, side);
+}
+
+static gpointer
+bench_part (Bench *bench, const char *name)
+{
+  return td_test_part (bench->pictures, name);
+}
+
+/* The panes of the grid, by their slots; the one beside them. */
+static TdImagePane *
+bench_pane (Bench *bench, guint slot)
+{
+  g_autoptr (GPtrArray) panes = g_ptr_array_new ();
+
+  collect_parts (bench_part (bench, "panes_grid"), TD_TYPE_IMAGE_PANE, panes);
+  g_assert_cmpuint (slot, <, panes->len);
+  return panes->pdata[slot];
+}
+
+static TdImagePane *
+bench_big (Bench *bench)
+{
+  return bench_part (bench, "big");
+}
+
+static void
+on_line (TdLabPictures *pictures, double x0, double y0, double x1, double y1, Bench *bench)
+{
+  memcpy (bench->line, (double[]) { x0, y0, x1, y1 }, sizeof bench->line);
+  bench->lines++;
+}
+
+static void
+bench_name (Bench *bench, guint n)
+{
+  static const char *const names[] = { "one", "two", "three" };
+
+  td_lab_pictures_set_names (bench->pictures, names, n);
+}
+
+static void
+bench_init (Bench *bench, int width, int height)
+{
+  *bench = (Bench) { .window = gtk_window_new (),
+                     .pictures = g_object_new (TD_TYPE_LAB_PICTURES, NULL),
+                     .outcome = { .pixel_mm = 0.25, .units = "1/mm" } };
+  for (guint i = 0; i < SLOTS; i++)
+    bench->images[i] = slope_image (1 + i, SIDE);
+  g_signal_connect (bench->pictures, "line-drawn", G_CALLBACK (on_line), bench);
+  gtk_window_set_child (GTK_WINDOW (bench->window), GTK_WIDGET (bench->pictures));
+  gtk_window_set_default_size (GTK_WINDOW (bench->window), width, height);
+  gtk_window_present (GTK_WINDOW (bench->window));
+  bench_name (bench, 3);
+}
+
+/* All pictures are there. */
+static void
+bench_fill (Bench *bench)
+{
+  for (guint i = 0; i < SLOTS; i++)
+    td_lab_pictures_set (bench->pictures, i, bench->images[i], &bench->outcome);
+}
+
+static void
+bench_clear (Bench *bench)
+{
+  gtk_window_destroy (GTK_WINDOW (bench->window));
+  for (guint i = 0; i < SLOTS; i++)
+    td_image_unref (bench->images[i]);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Bench, bench_clear)
+
+static void
+bench_choose (Bench *bench, const char *mode)
+{
+  gtk_toggle_button_set_active (bench_part (bench, mode), TRUE);
+}
+
+/* @message: NULL: none is shown. */
+static void
+assert_pane (TdImagePane *pane, const char *title, const TdImage *image, const char *message)
+{
+  g_assert_cmpstr (gtk_label_get_text (td_test_part (pane, "title")), ==, title);
+  g_assert_true (td_image_pane_get_image (pane) == image);
+  g_assert_cmpint (gtk_widget_get_visible (td_test_part (pane, "message_box")), ==,
+                   message != NULL);
+  if (message)
+    g_assert_cmpstr (gtk_label_get_text (td_test_part (pane, "message")), ==, message);
+}
+
+static void
+assert_range_of (TdImagePane *pane, double low, double high)
+{
+  const TdStyle *style = td_slice_view_get_style (td_image_pane_view (pane));
+
+  g_assert_cmpfloat_with_epsilon (style->low, low, 1e-6);
+  g_assert_cmpfloat_with_epsilon (style->high, high, 1e-6);
+}
+
+static gboolean
+pane_says (TdImagePane *pane, const char *part, const char *words)
+{
+  GtkWidget *label = td_test_part (pane, part);
+
+  return gtk_widget_get_visible (label) == (words != NULL)
+         && (!words || g_str_equal (gtk_label_get_text (GTK_LABEL (label)), words));
+}
+
+static const char *
+item_of (GtkDropDown *chooser, guint i)
+{
+  GtkStringList *list = GTK_STRING_LIST (gtk_drop_down_get_model (chooser));
+
+  return gtk_string_list_get_string (list, i);
+}
+
+/* Names, pictures, what is missing and why, and what is on its way. */
+static void
+test_lab_slots (void)
+{
+  static const char *const titles[]
+      = { "A: 1  one", "B: 2  two", "3  three", "Reference, double precision" };
+  static const char *const items[] = { "1  one", "2  two", "3  three", "Reference" };
+  const char *stopped = "Stopped: this was not computed";
+  g_autoptr (GError) gone = g_error_new_literal (TD_ERROR, TD_ERROR_IO, "The disk is gone");
+  g_auto (Bench) bench = { 0 };
+  guint a, b;
+  double low, high;
+
+  bench_init (&bench, 900, 600);
+  GtkDropDown *choosers[] = { bench_part (&bench, "choose_a"), bench_part (&bench, "choose_b") };
+  for (guint i = 0; i < SLOTS; i++) {
+    assert_pane (bench_pane (&bench, i), titles[i], NULL, NULL);
+    g_assert_cmpint (gtk_widget_get_visible (GTK_WIDGET (bench_pane (&bench, i))), ==, i < 3);
+    g_assert_cmpstr (item_of (choosers[0], i), ==, items[i]);
+    g_assert_cmpstr (item_of (choosers[1], i), ==, items[i]);
+  }
+  td_lab_pictures_get_pair (bench.pictures, &a, &b);
+  g_assert_true (a == 0 && b == 1);
+  /* The first picture's contrast is everybody's. */
+  td_lab_pictures_set (bench.pictures, 1, bench.images[1], &bench.outcome);
+  td_image_range (bench.images[1], 0.005, &low, &high);
+  assert_range_of (bench_pane (&bench, 1), low, high);
+  td_lab_pictures_set (bench.pictures, 0, bench.images[0], &bench.outcome);
+  td_image_range (bench.images[0], 0.005, &low, &high);
+  td_lab_pictures_set (bench.pictures, 3, bench.images[3], &bench.outcome);
+  TdLabOutcome failed = { .error = gone };
+  td_lab_pictures_set (bench.pictures, 2, NULL, &failed);
+  for (guint i = 0; i < SLOTS; i++) {
+    TdImagePane *pane = bench_pane (&bench, i);
+    assert_pane (pane, titles[i], i == 2 ? NULL : bench.images[i],
+                 i == 2 ? "The disk is gone" : NULL);
+    g_assert_true (gtk_widget_get_visible (GTK_WIDGET (pane)));
+    g_assert_cmpfloat (td_slice_view_get_pixel_mm (td_image_pane_view (pane)), ==,
+                       i == 2 ? td_slice_view_get_pixel_mm (td_image_pane_view (pane)) : 0.25);
+    if (i != 2)
+      assert_range_of (pane, low, high);
+    g_signal_emit_by_name (td_image_pane_view (pane), "pointed", 1.0, 0.0, i != 2);
+    if (i != 2)
+      g_assert_nonnull (strstr (gtk_label_get_text (td_test_part (pane, "readout")), "1/mm"));
+  }
+  /* Special ones say so. */
+  TdLabOutcome emulated = bench.outcome;
+  emulated.emulated = TRUE;
+  g_assert_true (pane_says (bench_pane (&bench, 1), "badge", NULL));
+  td_lab_pictures_set (bench.pictures, 1, bench.images[2], &emulated);
+  g_assert_true (pane_says (bench_pane (&bench, 1), "badge", "emulated"));
+  g_autoptr (TdMessage) message = td_message_new_plain ("ran on the host");
+  TdMessage *astray[] = { message, NULL };
+  TdLabOutcome strayed = bench.outcome;
+  strayed.astray = astray;
+  td_lab_pictures_set (bench.pictures, 1, bench.images[1], &strayed);
+  g_assert_true (pane_says (bench_pane (&bench, 1), "badge", "ran on the host"));
+  td_lab_pictures_set (bench.pictures, 1, bench.images[2], &bench.outcome);
+  g_assert_true (pane_says (bench_pane (&bench, 1), "badge", NULL));
+  /* A reference that is not made leaves its place, until there is one. */
+  td_lab_pictures_set (bench.pictures, 3, NULL, NULL);
+  g_assert_false (gtk_widget_get_visible (GTK_WIDGET (bench_pane (&bench, 3))));
+  td_lab_pictures_set (bench.pictures, 3, bench.images[3], &bench.outcome);
+  g_assert_true (gtk_widget_get_visible (GTK_WIDGET (bench_pane (&bench, 3))));
+  td_lab_pictures_set (bench.pictures, SLOTS, bench.images[3], &bench.outcome); /* there is none */
+  /* Each is on its way until it comes. */
+  td_lab_pictures_set_updating (bench.pictures, TRUE);
+  for (guint i = 0; i < SLOTS; i++)
+    g_assert_true (td_test_is_updating (bench_pane (&bench, i)));
+  g_assert_true (td_test_is_updating (bench_big (&bench)));
+  td_lab_pictures_set (bench.pictures, 2, bench.images[2], &bench.outcome);
+  g_assert_true (td_test_is_updating (bench_big (&bench))); /* neither A nor B */
+  td_lab_pictures_set (bench.pictures, 1, bench.images[1], &bench.outcome);
+  g_assert_false (td_test_is_updating (bench_big (&bench)));
+  for (guint i = 0; i < SLOTS; i++)
+    g_assert_cmpint (td_test_is_updating (bench_pane (&bench, i)), ==, i == 0 || i == 3);
+  td_lab_pictures_stop (bench.pictures);
+  for (guint i = 0; i < SLOTS; i++) {
+    GtkWidget *remedies = td_test_part (bench_pane (&bench, i), "remedies");
+    g_assert_false (td_test_is_updating (bench_pane (&bench, i)));
+    if (i == 3)
+      g_assert_false (gtk_widget_get_visible (GTK_WIDGET (bench_pane (&bench, i))));
+    else
+      assert_pane (bench_pane (&bench, i), titles[i], i == 0 ? NULL : bench.images[i],
+                   i == 0 ? stopped : NULL);
+    g_assert_cmpint (gtk_widget_get_first_child (remedies) != NULL, ==, i == 0);
+  }
+  td_lab_pictures_set_updating (bench.pictures, TRUE);
+  assert_pane (bench_pane (&bench, 0), titles[0], NULL, NULL);
+  td_lab_pictures_set_updating (bench.pictures, FALSE);
+  for (guint i = 0; i < 3; i++)
+    g_assert_false (td_test_is_updating (bench_pane (&bench, i)));
+  bench_fill (&bench);
+  assert_pane (bench_pane (&bench, 0), titles[0], bench.images[0], NULL);
+  /* Whoever compares with the reference keeps it while the variants change, and has two. */
+  gtk_drop_down_set_selected (choosers[1], 3);
+  bench_name (&bench, 2);
+  td_lab_pictures_get_pair (bench.pictures, &a, &b);
+  g_assert_true (a == 0 && b == 2);
+  assert_pane (bench_pane (&bench, 2), "B: Reference, double precision", NULL, NULL);
+  gtk_drop_down_set_selected (choosers[1], 1);
+  bench_name (&bench, 3);
+  td_lab_pictures_get_pair (bench.pictures, &a, &b);
+  g_assert_true (a == 0 && b == 1);
+  gtk_drop_down_set_selected (choosers[0], 2);
+  g_assert_cmpstr (gtk_widget_get_tooltip_text (GTK_WIDGET (choosers[0])), ==,
+                   "A: the picture that others are put beside\n3  three");
+  g_assert_cmpstr (gtk_widget_get_tooltip_text (GTK_WIDGET (choosers[1])), ==,
+                   "B: the picture that takes turns with A\n2  two");
+  g_assert_cmpstr (gtk_label_get_text (td_test_part (bench_pane (&bench, 2), "title")), ==,
+                   "A: 3  three");
+}
+
+typedef struct {
+  TdImagePane *pane;
+  const TdImage *than;
+} Awaited;
+
+static gboolean
+another_is_there (gpointer user)
+{
+  const Awaited *awaited = user;
+  const TdImage *image = td_image_pane_get_image (awaited->pane);
+
+  return image && image != awaited->than && !td_test_is_updating (awaited->pane);
+}
+
+static gboolean
+has_message (gpointer pane)
+{
+  return gtk_widget_get_visible (td_test_part (pane, "message_box"));
+}
+
+/* One in the other's place, both beside a bar, their difference, and one without its name. */
+static void
+test_lab_modes (void)
+{
+  g_auto (Bench) bench = { 0 };
+  g_autoptr (TdImage) first = NULL;
+
+  bench_init (&bench, 900, 600);
+  bench_fill (&bench);
+  TdImagePane *big = bench_big (&bench);
+  GtkWidget *panes = bench_part (&bench, "panes"), *in_noise = bench_part (&bench, "in_noise");
+  GtkDropDown *choose_b = bench_part (&bench, "choose_b");
+  g_assert_true (gtk_widget_get_visible (panes) && !gtk_widget_get_visible (GTK_WIDGET (big)));
+  /* Held: B in the place of A, in the grid and alone. */
+  td_lab_pictures_hold (bench.pictures, TRUE);
+  assert_pane (bench_pane (&bench, 0), "B: 2  two", bench.images[1], NULL);
+  td_lab_pictures_hold (bench.pictures, FALSE);
+  assert_pane (bench_pane (&bench, 0), "A: 1  one", bench.images[0], NULL);
+  bench_choose (&bench, "single");
+  g_assert_true (!gtk_widget_get_visible (panes) && gtk_widget_get_visible (GTK_WIDGET (big)));
+  assert_pane (big, "A: 1  one", bench.images[0], NULL);
+  td_lab_pictures_hold (bench.pictures, TRUE);
+  assert_pane (big, "B: 2  two", bench.images[1], NULL);
+  td_lab_pictures_hold (bench.pictures, FALSE);
+  gtk_drop_down_set_selected (choose_b, 2);
+  td_lab_pictures_hold (bench.pictures, TRUE);
+  assert_pane (big, "B: 3  three", bench.images[2], NULL);
+  td_lab_pictures_hold (bench.pictures, FALSE);
+  bench_choose (&bench, "wipe");
+  assert_pane (big, "A | B", bench.images[0], NULL);
+  g_assert_false (gtk_widget_get_visible (in_noise));
+  td_lab_pictures_set_colour_map (bench.pictures, "viridis");
+  g_assert_cmpint (td_slice_view_get_style (td_image_pane_view (big))->map, ==, TD_COLOUR_VIRIDIS);
+  /* The difference is 1 − 3 times the slope, from its own middle, and in colours of its own. */
+  bench_choose (&bench, "difference");
+  Awaited awaited = { big, bench.images[0] };
+  td_test_wait (another_is_there, &awaited, "the difference");
+  first = td_image_ref (td_image_pane_get_image (big));
+  assert_pane (big, "A − B", first, NULL);
+  for (guint i = 0; i < SIDE * SIDE; i++)
+    g_assert_cmpfloat_with_epsilon (first->pixels[i], -2.0 * i / (SIDE * SIDE - 1), 1e-6);
+  const double reach = -td_image_quantile (first, 0.005);
+  assert_range_of (big, -reach, reach);
+  g_assert_cmpint (td_slice_view_get_style (td_image_pane_view (big))->map, ==,
+                   TD_COLOUR_DIVERGING);
+  g_assert_cmpfloat (td_slice_view_get_pixel_mm (td_image_pane_view (big)), ==, 0.25);
+  g_assert_true (gtk_widget_get_visible (in_noise) && !gtk_widget_get_sensitive (in_noise));
+  td_lab_pictures_set_noise (bench.pictures, 4);
+  g_assert_true (gtk_widget_get_sensitive (in_noise));
+  gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (in_noise), TRUE);
+  awaited.than = first;
+  td_test_wait (another_is_there, &awaited, "the difference in units of the noise");
+  g_assert_cmpstr (gtk_label_get_text (td_test_part (big, "title")), ==,
+                   "A − B, in units of the noise");
+  for (guint i = 0; i < SIDE * SIDE; i++)
+    g_assert_cmpfloat_with_epsilon (td_image_pane_get_image (big)->pixels[i], first->pixels[i] / 4,
+                                    1e-6);
+  td_lab_pictures_set_noise (bench.pictures, NAN);
+  g_assert_false (gtk_widget_get_sensitive (in_noise));
+  gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (in_noise), FALSE);
+  /* Equal pictures, other sizes, and none. */
+  const TdImage *before = td_image_pane_get_image (big);
+  awaited.than = before;
+  gtk_drop_down_set_selected (choose_b, 0);
+  td_test_wait (another_is_there, &awaited, "no difference");
+  assert_range_of (big, -1e-12, 1e-12);
+  g_autoptr (TdImage) small = slope_image (1, SIDE / 2);
+  td_lab_pictures_set (bench.pictures, 1, small, &bench.outcome);
+  gtk_drop_down_set_selected (choose_b, 1);
+  td_test_wait (has_message, big, "the sizes");
+  g_assert_cmpstr (gtk_label_get_text (td_test_part (big, "message")), ==,
+                   "A is 12 × 12 pixels and B 6 × 6: they have no difference");
+  g_autoptr (GError) gone = g_error_new_literal (TD_ERROR, TD_ERROR_IO, "The disk is gone");
+  const TdLabOutcome failed = { .error = gone };
+  td_lab_pictures_set (bench.pictures, 1, NULL, &failed);
+  assert_pane (big, "A − B", NULL, "The disk is gone");
+  bench_fill (&bench);
+  /* Without its name nothing else tells which it is, and nothing takes turns. */
+  td_lab_pictures_show_blind (bench.pictures, 1, "X");
+  assert_pane (big, "X", bench.images[1], NULL);
+  g_assert_cmpint (td_slice_view_get_style (td_image_pane_view (big))->map, ==, TD_COLOUR_VIRIDIS);
+  g_assert_false (gtk_widget_get_sensitive (bench_part (&bench, "tools")));
+  g_assert_false (gtk_widget_get_visible (td_test_part (big, "histogram")));
+  td_lab_pictures_hold (bench.pictures, TRUE);
+  assert_pane (big, "X", bench.images[1], NULL);
+  td_lab_pictures_show_blind (bench.pictures, -1, NULL);
+  g_assert_true (gtk_widget_get_sensitive (bench_part (&bench, "tools")));
+  g_assert_true (gtk_widget_get_visible (td_test_part (big, "histogram")));
+  bench_choose (&bench, "grid");
+  g_assert_true (gtk_widget_get_visible (panes) && !gtk_widget_get_visible (GTK_WIDGET (big)));
+  g_assert_cmpint (td_slice_view_get_style (td_image_pane_view (bench_pane (&bench, 2)))->map, ==,
+                   TD_COLOUR_VIRIDIS);
+}
+
+/* What is said of the picture that is large. */
+static char *
+bench_state (Bench *bench)
+{
+  TdImagePane *big = bench_big (bench);
+  const TdSliceView *view = td_image_pane_view (big);
+  const TdStyle *style = td_slice_view_get_style ((TdSliceView *) view);
+
+  g_signal_emit_by_name ((gpointer) view, "pointed", 1.0, 0.0, TRUE);
+  return g_strdup_printf (
+      "%s; %s; %.5g to %.5g by %d; %g mm; bins %d, noise %d, message %d, grid %d",
+      gtk_label_get_text (td_test_part (big, "title")),
+      gtk_label_get_text (td_test_part (big, "readout")), style->low, style->high, style->map,
+      td_slice_view_get_pixel_mm ((TdSliceView *) view),
+      gtk_widget_get_visible (td_test_part (big, "histogram")),
+      gtk_widget_get_visible (bench_part (bench, "in_noise")),
+      gtk_widget_get_visible (td_test_part (big, "message_box")),
+      gtk_widget_get_visible (bench_part (bench, "panes")));
+}
+
+typedef struct {
+  Bench *bench;
+  const char *state;
+  GBytes *picture;
+} BenchShown;
+
+static gboolean
+bench_shows (gpointer user)
+{
+  const BenchShown *shown = user;
+  g_autofree char *state = bench_state (shown->bench);
+
+  if (td_test_is_updating (bench_big (shown->bench)) || !g_str_equal (state, shown->state))
+    return FALSE;
+  g_autoptr (GBytes) picture
+      = td_test_picture (GTK_WIDGET (td_image_pane_view (bench_big (shown->bench))));
+  return g_bytes_equal (picture, shown->picture);
+}
+
+/* Whichever way of looking came before, none of it is left. */
+static void
+test_lab_one_after_another (void)
+{
+  static const char *const modes[] = { "single", "difference", "wipe" };
+  enum { N = G_N_ELEMENTS (modes) };
+  static const char *const titles[N] = { "A: 1  one", "A − B", "A | B" };
+  char *states[N];
+  GBytes *pictures[N];
+  g_auto (Bench) bench = { 0 };
+
+  bench_init (&bench, 400, 300);
+  bench_fill (&bench);
+  td_lab_pictures_set_colour_map (bench.pictures, "viridis");
+  for (guint i = 0; i < N; i++) {
+    Awaited awaited = { bench_big (&bench), i == 1 ? bench.images[0] : NULL };
+    bench_choose (&bench, "grid");
+    bench_choose (&bench, modes[i]);
+    td_test_wait (another_is_there, &awaited, modes[i]);
+    pictures[i] = td_test_picture_at_rest (GTK_WIDGET (td_image_pane_view (bench_big (&bench))));
+    states[i] = bench_state (&bench);
+    g_test_message ("%s", states[i]);
+    g_assert_true (g_str_has_prefix (states[i], titles[i]));
+    for (guint k = 0; k < i; k++)
+      g_assert_false (g_bytes_equal (pictures[k], pictures[i]));
+  }
+  for (guint from = 0; from < N; from++)
+    for (guint to = 0; to < N; to++) {
+      BenchShown shown = { &bench, states[to], pictures[to] };
+      if (from == to)
+        continue;
+      bench_choose (&bench, modes[from]);
+      bench_choose (&bench, modes[to]);
+      td_test_wait (bench_shows, &shown, modes[to]);
+    }
+  for (guint i = 0; i < N; i++) {
+    g_bytes_unref (pictures[i]);
+    g_free (states[i]);
+  }
+}
+
+static gboolean
+pictures_are_laid_out (gpointer bench)
+{
+  return gtk_widget_get_width (GTK_WIDGET (td_image_pane_view (bench_pane (bench, 3)))) > 0;
+}
+
+static void
+bench_move_line (gpointer bench)
+{
+  td_lab_pictures_set_line (((Bench *) bench)->pictures, &(TdLabLine) { 1, 2, 8, 9 });
+}
+
+static void
+bench_take_line (gpointer bench)
+{
+  td_lab_pictures_set_line (((Bench *) bench)->pictures, NULL);
+}
+
+/* Contrast and place are everybody's while pictures are linked; a line is drawn in one of them. */
+static void
+test_lab_linked (void)
+{
+  static const struct {
+    guint slot;
+    double from[2], to[2]; /* pixels of the picture */
+    double x1, y1;         /* where it ends: within the picture */
+  } drags[] = { { 0, { 2, 3 }, { 9, 7 }, 9, 7 },
+                { 2, { 5, 5 }, { 5, 1 }, 5, 1 },
+                { 1, { 10, 10 }, { 50, -30 }, SIDE - 1, 0 },
+                { 3, { 4, 4 }, { -50, 50 }, 0, SIDE - 1 } };
+  g_auto (Bench) bench = { 0 };
+  gboolean fitted;
+
+  bench_init (&bench, 900, 600);
+  bench_fill (&bench);
+  td_test_wait (pictures_are_laid_out, &bench, "the pictures");
+  td_test_frames (GTK_WIDGET (bench.pictures));
+  td_image_pane_set_range (bench_pane (&bench, 1), -1, 7);
+  for (guint i = 0; i < SLOTS; i++)
+    assert_range_of (bench_pane (&bench, i), -1, 7);
+  assert_range_of (bench_big (&bench), -1, 7);
+  td_lab_pictures_set (bench.pictures, 0, bench.images[2], &bench.outcome); /* it was chosen */
+  assert_range_of (bench_pane (&bench, 0), -1, 7);
+  td_lab_pictures_set (bench.pictures, 0, bench.images[0], &bench.outcome);
+  gtk_toggle_button_set_active (bench_part (&bench, "link"), FALSE);
+  td_image_pane_set_range (bench_pane (&bench, 1), 0, 3);
+  assert_range_of (bench_pane (&bench, 0), -1, 7);
+  gtk_toggle_button_set_active (bench_part (&bench, "link"), TRUE);
+  assert_range_of (bench_pane (&bench, 1), -1, 7);
+  td_slice_view_one_to_one (td_image_pane_view (bench_pane (&bench, 2)));
+  for (guint i = 0; i < SLOTS; i++) {
+    const TdView *view
+        = td_slice_view_get_view (td_image_pane_view (bench_pane (&bench, i)), &fitted);
+    g_assert_true (view->zoom == 1 && !fitted);
+  }
+  td_lab_pictures_renew (bench.pictures);
+  for (guint i = 0; i < SLOTS; i++) {
+    td_slice_view_get_view (td_image_pane_view (bench_pane (&bench, i)), &fitted);
+    g_assert_true (fitted);
+  }
+  bench_name (&bench, 3); /* other pictures have a contrast of their own */
+  bench_fill (&bench);
+  double low, high;
+  td_image_range (bench.images[0], 0.005, &low, &high);
+  assert_range_of (bench_pane (&bench, 2), low, high);
+
+  GtkWidget *area = bench_part (&bench, "line_area");
+  g_assert_false (gtk_widget_get_can_target (area));
+  gtk_toggle_button_set_active (bench_part (&bench, "draw_line"), TRUE);
+  g_assert_true (gtk_widget_get_can_target (area));
+  g_assert_cmpstr (gdk_cursor_get_name (gtk_widget_get_cursor (area)), ==, "crosshair");
+  gpointer drag = hand_of (area, GTK_TYPE_GESTURE_DRAG);
+  td_test_frames (GTK_WIDGET (bench.pictures));
+  for (guint i = 0; i < G_N_ELEMENTS (drags); i++) {
+    TdSliceView *view = td_image_pane_view (bench_pane (&bench, drags[i].slot));
+    const double middle = (SIDE - 1) / 2.0;
+    graphene_rect_t at;
+    double x[2], y[2];
+    g_assert_true (gtk_widget_compute_bounds (GTK_WIDGET (view), area, &at));
+    for (guint k = 0; k < 2; k++)
+      td_view_from_picture (td_slice_view_get_view (view, NULL), at.size.width, at.size.height,
+                            (k ? drags[i].to : drags[i].from)[0] - middle,
+                            (k ? drags[i].to : drags[i].from)[1] - middle, &x[k], &y[k]);
+    held_start[0] = at.origin.x + x[0];
+    held_start[1] = at.origin.y + y[0];
+    g_signal_emit_by_name (drag, "drag-begin", held_start[0], held_start[1]);
+    g_signal_emit_by_name (drag, "drag-end", 2.0, 3.0); /* a click draws none */
+    g_assert_cmpuint (bench.lines, ==, i);
+    g_signal_emit_by_name (drag, "drag-update", x[1] - x[0], y[1] - y[0]);
+    g_assert_cmpuint (bench.lines, ==, i);
+    g_signal_emit_by_name (drag, "drag-end", x[1] - x[0], y[1] - y[0]);
+    g_assert_cmpuint (bench.lines, ==, i + 1);
+    g_assert_cmpfloat_with_epsilon (bench.line[0], drags[i].from[0], 1e-3);
+    g_assert_cmpfloat_with_epsilon (bench.line[1], drags[i].from[1], 1e-3);
+    g_assert_cmpfloat_with_epsilon (bench.line[2], drags[i].x1, 1e-3);
+    g_assert_cmpfloat_with_epsilon (bench.line[3], drags[i].y1, 1e-3);
+  }
+  /* Beside all pictures there is nothing to draw on. */
+  held_start[0] = held_start[1] = -50;
+  g_signal_emit_by_name (drag, "drag-begin", -50.0, -50.0);
+  g_signal_emit_by_name (drag, "drag-end", 100.0, 100.0);
+  g_assert_cmpuint (bench.lines, ==, G_N_ELEMENTS (drags));
+  g_assert_true (td_test_redraws (area, bench_move_line, &bench));
+  g_assert_true (td_test_redraws (area, bench_take_line, &bench));
+  gtk_toggle_button_set_active (bench_part (&bench, "draw_line"), FALSE);
+  g_assert_false (gtk_widget_get_can_target (area));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -723,6 +1724,14 @@ main (int argc, char **argv)
   g_test_add_func ("/charts/residuals", test_residuals);
   g_test_add_func ("/charts/axis", test_axis);
   g_test_add_func ("/charts/histogram", test_histogram);
+  g_test_add_func ("/charts/redrawn", test_redrawn);
   g_test_add_func ("/charts/lab-resolution", test_lab_resolution);
-  return g_test_run ();
+  g_test_add_func ("/charts/lab-slots", test_lab_slots);
+  g_test_add_func ("/charts/lab-modes", test_lab_modes);
+  g_test_add_func ("/charts/lab-one-after-another", test_lab_one_after_another);
+  g_test_add_func ("/charts/lab-linked", test_lab_linked);
+  g_test_add_func ("/charts/lab-table", test_lab_table);
+  g_test_add_func ("/charts/lab-editor", test_lab_editor);
+  g_test_add_func ("/charts/lab-blind", test_lab_blind);
+  td_device_leave (g_test_run ());
 }

@@ -136,6 +136,12 @@ test_matrices (void)
   /* The recipe's centre moves what matrices show, and the slice's turn turns them. */
   double u, v, u2, v2;
   td_orbit_project (b, 0, (double[3]) { 0, 0, 0 }, &u, &v);
+  for (guint columns = 1; columns < 4; columns++) {
+    recipe.centre_px = u + columns;
+    g_autoptr (TdOrbit) by_whole_columns = td_orbit_new (&matrices, &recipe);
+    td_orbit_project (by_whole_columns, 0, (double[3]) { 0, 0, 0 }, &u2, &v2);
+    assert_near (u2, u + columns, 1e-6);
+  }
   recipe.centre_px = u + 2.5;
   recipe.angle_offset_deg = 90;
   g_autoptr (TdOrbit) moved = td_orbit_new (&matrices, &recipe);
@@ -327,6 +333,167 @@ test_facts (void)
   g_assert_cmpstr (fact (row_list, "Tilts"), ==, "0° of the axis in the detector’s plane");
 }
 
+/* All facts, each "title: value", with "; " between them. */
+static char *
+all_facts (const TdOrbit *orbit)
+{
+  g_autoptr (GArray) list = td_orbit_facts (orbit);
+  GString *all = g_string_new (NULL);
+
+  for (guint i = 0; i < list->len; i++) {
+    const TdOrbitFact *one = &g_array_index (list, TdOrbitFact, i);
+    g_string_append_printf (all, "%s%s: %s", i ? "; " : "", one->title, one->value);
+  }
+  g_string_replace (all, "\n", " / ", 0);
+  return g_string_free (all, FALSE);
+}
+
+/* Of matrices on a helix; the first @n_back views go the other way round. */
+static void
+init_helix (TdScanFacts *facts, double *matrices, guint n_back, int sign)
+{
+  init_facts (facts, TD_BEAM_CONE);
+  for (guint view = 0; view < VIEWS; view++) {
+    TdGeometry moved = facts->geometry;
+    double *matrix = matrices + 12 * view;
+    td_cone_matrix (&moved, sign * angles[view] * (view < n_back ? -1 : 1), COLUMNS, ROWS, matrix);
+    /* The whole goes up by 2 mm a view: what was at z is at z + 2 view. */
+    for (guint i = 0; i < 3; i++)
+      matrix[4 * i + 3] -= 2.0 * view * matrix[4 * i + 2];
+  }
+  facts->geometry.view_matrices = matrices;
+  facts->geometry.n_view_matrices = VIEWS;
+}
+
+typedef struct {
+  const char *name;
+  TdBeam beam;
+  double centre_px, width_mm, height_mm;
+  guint n_rows, n_views;
+  double first_rad, step_rad; /* of the angles */
+  guint n_back;
+  int helix; /* which way; 0: a circle */
+  const char *facts;
+} Told;
+
+static char *
+facts_of (const Told *told)
+{
+  g_autofree double *matrices = g_new (double, 12 * VIEWS);
+  TdScanFacts facts;
+  TdRecipe recipe;
+
+  td_recipe_init (&recipe);
+  recipe.centre_px = told->centre_px;
+  init_facts (&facts, told->beam);
+  facts.n_rows = told->n_rows;
+  facts.n_views = told->n_views;
+  facts.geometry.pixel_width_mm = told->width_mm;
+  facts.geometry.pixel_height_mm = told->height_mm;
+  for (guint view = 0; view < VIEWS && !told->helix; view++)
+    angles[view] = told->first_rad + view * told->step_rad;
+  if (told->helix)
+    init_helix (&facts, matrices, told->n_back, told->helix);
+  g_autoptr (TdOrbit) orbit = td_orbit_new (&facts, told->helix ? NULL : &recipe);
+  return all_facts (orbit);
+}
+
+/* All that is told of a scan, for each kind of scan. */
+static void
+test_all_facts (void)
+{
+#define TURN (2 * G_PI / VIEWS)
+  static const Told all[] = {
+    { "cone", TD_BEAM_CONE, 31, 0.3, 0.25, 40, 24, 0, TURN, 0, 0,
+      "Beam: cone; Source to axis: 210 mm; Source to detector: 640 mm; Magnification: 3.0476; "
+      "Opening: fan 1.61°, cone 0.90°; Detector: 60 × 40 pixels of 0.3 × 0.25 mm; Middle of the "
+      "axis at: column 31.00, row 19.50 / +1.50, +0.00 px from the detector’s middle; Tilts: 0° "
+      "about u, 0° about v, 0° about the beam; Detector offset: u 1.5, v 0 pixels; Axis offset: 0 "
+      "mm; Views: 24 from 0.00° to 345.00°; Turn: a full turn; Direction: source anticlockwise, "
+      "seen from above the sample; Voxel: 0.098437 mm; Volume: 60 × 60 × 34 voxels / 5.906 × 5.906 "
+      "× 3.347 mm" },
+    { "fan", TD_BEAM_FAN, NAN, 0.3, 0.25, 1, 24, 0, TURN, 0, 0,
+      "Beam: fan; Source to axis: 210 mm; Source to detector: 640 mm; Magnification: 3.0476; "
+      "Opening: fan 1.61°, cone 0.02°; Detector: 60 × 1 pixels of 0.3 × 0.25 mm; Middle of the "
+      "axis at: column 29.50, row 0.00 / +0.00, +0.00 px from the detector’s middle; Tilts: 0° "
+      "about u, 0° about v, 0° about the beam; Detector offset: u 0, v 0 pixels; Axis offset: 0 "
+      "mm; Views: 24 from 0.00° to 345.00°; Turn: a full turn; Direction: source anticlockwise, "
+      "seen from above the sample; Voxel: 0.098437 mm; Volume: 60 × 60 × 1 voxels / 5.906 × 5.906 "
+      "× 0.09844 mm" },
+    { "no pixel size", TD_BEAM_PARALLEL, NAN, 0, 0, 40, 24, 0, TURN, 0, 0,
+      "Beam: parallel; Detector: 60 × 40 pixels; Middle of the axis at: column 29.50, row 19.50 / "
+      "+0.00, +0.00 px from the detector’s middle; Tilts: 0° of the axis in the detector’s plane; "
+      "Views: 24 from 0.00° to 345.00°; Turn: a full turn; Direction: source anticlockwise, seen "
+      "from above the sample; Volume: 40 slices of 60 × 60 pixels" },
+    { "half a turn", TD_BEAM_PARALLEL, NAN, 0.3, 0.25, 40, 24, 0, -TURN / 2, 0, 0,
+      "Beam: parallel; Detector: 60 × 40 pixels of 0.3 × 0.25 mm; Middle of the axis at: column "
+      "29.50, row 19.50 / +0.00, +0.00 px from the detector’s middle; Tilts: 0° of the axis in the "
+      "detector’s plane; Views: 24 from 0.00° to -172.50°; Turn: half a turn; Direction: source "
+      "clockwise, seen from above the sample; Volume: 40 slices of 60 × 60 pixels" },
+    { "a part", TD_BEAM_PARALLEL, NAN, 0.3, 0.25, 40, 24, 0.1, 1 / 24.0, 0, 0,
+      "Beam: parallel; Detector: 60 × 40 pixels of 0.3 × 0.25 mm; Middle of the axis at: column "
+      "29.50, row 19.50 / +0.00, +0.00 px from the detector’s middle; Tilts: 0° of the axis in the "
+      "detector’s plane; Views: 24 from 5.73° to 60.64°; Turn: less than half a turn; Direction: "
+      "source anticlockwise, seen from above the sample; Volume: 40 slices of 60 × 60 pixels" },
+    { "square pixels", TD_BEAM_PARALLEL, 20.25, 0.3, 0.3, 40, 24, 0, TURN, 0, 0,
+      "Beam: parallel; Detector: 60 × 40 pixels of 0.3 mm; Middle of the axis at: column 20.25, "
+      "row 19.50 / -9.25, +0.00 px from the detector’s middle; Tilts: 0° of the axis in the "
+      "detector’s plane; Views: 24 from 0.00° to 345.00°; Turn: a full turn; Direction: source "
+      "anticlockwise, seen from above the sample; Volume: 40 slices of 60 × 60 pixels" },
+    { "one view", TD_BEAM_PARALLEL, NAN, 0.3, 0.25, 40, 1, 0, TURN, 0, 0,
+      "Beam: parallel; Detector: 60 × 40 pixels of 0.3 × 0.25 mm; Middle of the axis at: column "
+      "29.50, row 19.50 / +0.00, +0.00 px from the detector’s middle; Tilts: 0° of the axis in the "
+      "detector’s plane; Views: 1 from 0.00° to 0.00°; Turn: less than half a turn; Volume: 40 "
+      "slices of 60 × 60 pixels" },
+    { "two views", TD_BEAM_PARALLEL, NAN, 0.3, 0.25, 40, 2, 0, TURN, 0, 0,
+      "Beam: parallel; Detector: 60 × 40 pixels of 0.3 × 0.25 mm; Middle of the axis at: column "
+      "29.50, row 19.50 / +0.00, +0.00 px from the detector’s middle; Tilts: 0° of the axis in the "
+      "detector’s plane; Views: 2 from 0.00° to 15.00°; Turn: less than half a turn; Direction: "
+      "source anticlockwise, seen from above the sample; Volume: 40 slices of 60 × 60 pixels" },
+    { "helix", TD_BEAM_CONE, NAN, 0.3, 0.25, 40, 24, 0, TURN, 0, 1,
+      "Beam: cone; Source to axis: 210 mm; Source to detector: 640 mm; Magnification: 3.0476; "
+      "Opening: fan 1.61°, cone 0.90°; Detector: 60 × 40 pixels of 0.3 × 0.25 mm; Middle of the "
+      "axis at: column 29.50, row 19.50 / +0.00, +0.00 px from the detector’s middle; Orbit: a "
+      "matrix for every view; Height of the source: 0 … 46 mm; Views: 24 from 0.00° to 345.00°; "
+      "Turn: a full turn; Direction: source anticlockwise, seen from above the sample; Voxel: "
+      "0.098437 mm; Volume: 60 × 60 × 34 voxels / 5.906 × 5.906 × 3.347 mm" },
+    { "most go on", TD_BEAM_CONE, NAN, 0.3, 0.25, 40, 24, 0, TURN, 3, 1,
+      "Beam: cone; Source to axis: 210 mm; Source to detector: 640 mm; Magnification: 3.0476; "
+      "Opening: fan 1.61°, cone 0.90°; Detector: 60 × 40 pixels of 0.3 × 0.25 mm; Middle of the "
+      "axis at: column 29.50, row 19.50 / +0.00, +0.00 px from the detector’s middle; Orbit: a "
+      "matrix for every view; Height of the source: 0 … 46 mm; Views: 24 from 0.00° to 345.00°; "
+      "Turn: a full turn; Direction: source anticlockwise, seen from above the sample; Voxel: "
+      "0.098437 mm; Volume: 60 × 60 × 34 voxels / 5.906 × 5.906 × 3.347 mm" },
+    { "not enough go on", TD_BEAM_CONE, NAN, 0.3, 0.25, 40, 24, 0, TURN, 4, 1,
+      "Beam: cone; Source to axis: 210 mm; Source to detector: 640 mm; Magnification: 3.0476; "
+      "Opening: fan 1.61°, cone 0.90°; Detector: 60 × 40 pixels of 0.3 × 0.25 mm; Middle of the "
+      "axis at: column 29.50, row 19.50 / +0.00, +0.00 px from the detector’s middle; Orbit: a "
+      "matrix for every view; Height of the source: 0 … 46 mm; Views: 24 from 0.00° to 345.00°; "
+      "Turn: a full turn; Direction: not told by the order of the views; Voxel: 0.098437 mm; "
+      "Volume: 60 × 60 × 34 voxels / 5.906 × 5.906 × 3.347 mm" },
+    { "most go back", TD_BEAM_CONE, NAN, 0.3, 0.25, 40, 24, 0, TURN, 3, -1,
+      "Beam: cone; Source to axis: 210 mm; Source to detector: 640 mm; Magnification: 3.0476; "
+      "Opening: fan 1.61°, cone 0.90°; Detector: 60 × 40 pixels of 0.3 × 0.25 mm; Middle of the "
+      "axis at: column 29.50, row 19.50 / +0.00, +0.00 px from the detector’s middle; Orbit: a "
+      "matrix for every view; Height of the source: 0 … 46 mm; Views: 24 from 0.00° to 345.00°; "
+      "Turn: a full turn; Direction: source clockwise, seen from above the sample; Voxel: 0.098437 "
+      "mm; Volume: 60 × 60 × 34 voxels / 5.906 × 5.906 × 3.347 mm" },
+    { "not enough go back", TD_BEAM_CONE, NAN, 0.3, 0.25, 40, 24, 0, TURN, 4, -1,
+      "Beam: cone; Source to axis: 210 mm; Source to detector: 640 mm; Magnification: 3.0476; "
+      "Opening: fan 1.61°, cone 0.90°; Detector: 60 × 40 pixels of 0.3 × 0.25 mm; Middle of the "
+      "axis at: column 29.50, row 19.50 / +0.00, +0.00 px from the detector’s middle; Orbit: a "
+      "matrix for every view; Height of the source: 0 … 46 mm; Views: 24 from 0.00° to 345.00°; "
+      "Turn: a full turn; Direction: not told by the order of the views; Voxel: 0.098437 mm; "
+      "Volume: 60 × 60 × 34 voxels / 5.906 × 5.906 × 3.347 mm" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (all); i++) {
+    g_autofree char *facts = facts_of (&all[i]);
+    g_test_message ("%s: %s", all[i].name, facts);
+    g_assert_cmpstr (facts, ==, all[i].facts);
+  }
+}
+
 static const TdSpaceLabel *
 label_of (const TdSpace *space, const char *text)
 {
@@ -474,6 +641,70 @@ test_shapes (void)
     g_assert_cmpuint (seen.n, ==, cases[i].seen.n);
     assert_near (seen.width, cases[i].seen.width, 0.01);
     assert_near (seen.places, cases[i].seen.places, 2e-5 * seen.places + 0.002);
+  }
+}
+
+/* The same of all kinds and inks together, for detectors and orbits of other shapes. The names of
+   places are kept, too: how many, and where. */
+static void
+test_more_shapes (void)
+{
+  static const struct {
+    const char *name;
+    TdBeam beam;
+    guint n_rows, n_views, view;
+    gboolean helix;
+    double tilt_deg;
+    guint n, n_labels;
+    double width, places, labels;
+  } cases[] = {
+    { "tall cone", TD_BEAM_CONE, 150, 24, 0, FALSE, 0, 984, 9, 225.0, 40939.194, 1788.529 },
+    { "tall beam", TD_BEAM_PARALLEL, 150, 24, 23, FALSE, 3, 1043, 9, 272.0, 41831.261, 224.927 },
+    { "flat cone", TD_BEAM_CONE, 8, 24, 23, FALSE, 0, 984, 9, 225.0, 41176.090, 1774.099 },
+    { "one row", TD_BEAM_PARALLEL, 1, 24, 0, FALSE, 0, 1043, 9, 272.0, 41820.840, 191.816 },
+    { "fan", TD_BEAM_FAN, 1, 24, 7, FALSE, 0, 985, 10, 231.0, 39163.040, 1988.927 },
+    { "one view", TD_BEAM_PARALLEL, 40, 1, 0, FALSE, 0, 1014, 8, 164.0, 41340.463, 177.025 },
+    { "two views", TD_BEAM_PARALLEL, 40, 2, 1, FALSE, -2, 1021, 9, 184.0, 41497.822, 190.901 },
+    { "helix", TD_BEAM_CONE, 40, 24, 11, TRUE, 0, 985, 10, 231.0, 39214.534, 1970.282 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree double *matrices = g_new (double, 12 * VIEWS);
+    double width = 0, places = 0, names = 0;
+    TdCamera camera;
+    TdScanFacts facts;
+    TdRecipe recipe;
+    guint n_labels;
+    init_facts (&facts, cases[i].beam);
+    if (cases[i].helix)
+      init_helix (&facts, matrices, 0, 1);
+    facts.n_rows = cases[i].n_rows;
+    facts.n_views = cases[i].n_views;
+    td_recipe_init (&recipe);
+    recipe.tilt_deg = cases[i].tilt_deg;
+    g_autoptr (TdOrbit) orbit = td_orbit_new (&facts, &recipe);
+    g_autoptr (TdSpace) space = td_orbit_space (orbit, cases[i].view);
+    td_camera_init (&camera, (double[3]) { 0, 0, 0 }, 1e4); /* far: each is one piece */
+    camera.yaw_rad = 0.4;
+    camera.pitch_rad = 0.3;
+    g_autoptr (GArray) shapes = td_space_project (space, &camera, 2e5, 2e5, 1);
+    for (guint k = 0; k < shapes->len; k++) {
+      const TdShape *shape = &g_array_index (shapes, TdShape, k);
+      const guint n = shape->kind == TD_SHAPE_DOT ? 1 : shape->kind == TD_SHAPE_LINE ? 2 : 3;
+      width += shape->width;
+      for (guint c = 0; c < n; c++)
+        places += hypot (shape->x[c] - 9e4, shape->y[c] - 11e4) * 1e-3;
+    }
+    const TdSpaceLabel *labels = td_space_labels (space, &n_labels);
+    for (guint k = 0; k < n_labels; k++)
+      names += distance (labels[k].point, (double[3]) { 11, -7, 5 });
+    g_test_message ("%s: %u, %u, %.1f, %.3f, %.3f", cases[i].name, shapes->len, n_labels, width,
+                    places, names);
+    g_assert_cmpuint (shapes->len, ==, cases[i].n);
+    g_assert_cmpuint (n_labels, ==, cases[i].n_labels);
+    assert_near (width, cases[i].width, 0.01);
+    assert_near (places, cases[i].places, 2e-6 * places + 0.002);
+    assert_near (names, cases[i].labels, 2e-6 * names + 0.002);
   }
 }
 
@@ -741,8 +972,10 @@ main (int argc, char **argv)
   g_test_add_func ("/orbit/wide-field", test_wide_field);
   g_test_add_func ("/orbit/centre", test_centre);
   g_test_add_func ("/orbit/facts", test_facts);
+  g_test_add_func ("/orbit/all-facts", test_all_facts);
   g_test_add_func ("/orbit/names", test_names);
   g_test_add_func ("/orbit/shapes", test_shapes);
+  g_test_add_func ("/orbit/more-shapes", test_more_shapes);
   g_test_add_func ("/orbit/nonsense", test_nonsense);
   g_test_add_func ("/orbit/camera", test_camera);
   g_test_add_func ("/orbit/camera-rays", test_camera_rays);

@@ -11,6 +11,16 @@
 #include "ui/image-pane.h"
 #include "ui/slice-view.h"
 #include "ui/ui.h"
+#include "window-test.h"
+
+#define FOCUS_SHOWN_S 3 /* GTK hides again where the keyboard is: here it does not */
+
+guint
+g_timeout_add_seconds (guint interval, GSourceFunc function, gpointer user)
+{
+  return g_timeout_add_seconds_full (
+      G_PRIORITY_DEFAULT, interval == FOCUS_SHOWN_S ? G_MAXINT : interval, function, user, NULL);
+}
 
 /* A view of 200 × 100 pixels with a picture of 50 × 40, of which one takes two. So picture (24.5,
    19.5) is at (100, 50). */
@@ -199,6 +209,23 @@ test_drags (void)
 
   desk_init (&desk);
   desk_drag (&desk, drags, G_N_ELEMENTS (drags));
+  /* Another place and another contrast, which are neither 0 nor even. */
+  static const Drag elsewhere[] = {
+    { ONE, 0, 100, 50, 20, 10, "view-changed 2 at -6 -8" },
+    { TWO, SHIFT, 100, 50, -8, 6, "view-changed 2 at 8 -6" },
+    { ONE, 0, 100, 50, 1, 0, "picked 28.5 16.5" },
+    { THREE, 0, 100, 50, 200, 0, "range-changed 1.1409 3.8591" },
+    { THREE, 0, 100, 50, 0, -30, "range-changed 1.9 2.9" },
+    { THREE, 0, 100, 50, 100, 60, "range-changed 1.8756 3.5244" },
+    { ONE, SHIFT, 61, 21, 18, 28, "region-drawn 9 2 10 15" },
+    { ONE, CTRL, 61, 21, 18, 28, "measured 9 2 10 15" },
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (elsewhere); i++) {
+    td_slice_view_set_view (desk.view, &(TdView) { .x = 4, .y = -3, .zoom = 2 }, FALSE);
+    td_slice_view_set_range (desk.view, 2, 3);
+    g_string_truncate (desk.told, 0);
+    desk_drag (&desk, &elsewhere[i], 1);
+  }
   /* Where nobody takes a region, none is left on the picture. */
   static const Drag untaken[] = { { ONE, SHIFT, 61, 21, 18, 28, "view-changed 2 at -9 -14" } };
   const guint drawn = g_signal_lookup ("region-drawn", TD_TYPE_SLICE_VIEW);
@@ -720,6 +747,180 @@ test_thin (void)
   desk_drag (&desk, &(Drag) { ONE, 0, 100, 80, 10, 0, "view-changed 2 at -5 0" }, 1);
 }
 
+/* ── What is drawn anew ── */
+
+enum {
+  NEW_IMAGE,
+  NEW_SECOND,
+  NEW_RANGE,
+  NEW_COLOURS,
+  NEW_SMOOTH,
+  NEW_FIT,
+  NEW_VIEW,
+  NEW_ROW,
+  NEW_COLUMN,
+  NEW_AXIS,
+  NEW_SLOPE,
+  NEW_GRIPS,
+  NEW_GRIP_DRAG,
+  NEW_REGION,
+  NEW_BOX,
+  NEW_BOX_GONE,
+  NEW_DRAWING,
+  NEW_DRAWING_ON,
+  NEW_TOOL,
+  NEW_DRAWN,
+  NEW_MARKS,
+  NEW_SCALE,
+  NEW_ZOOM,
+  NEW_PAN,
+  NEW_WIPE,
+  N_NEW
+};
+
+typedef struct {
+  Desk *desk;
+  TdImage *other;
+  guint what;
+} Anew;
+
+static void
+desk_drag_anew (Desk *desk, GdkModifierType keys, double x, double y, double dx, double dy)
+{
+  gpointer drag = hand_on (desk->view, GTK_TYPE_GESTURE_DRAG);
+
+  held_button = GDK_BUTTON_PRIMARY;
+  held_keys = keys;
+  g_signal_emit_by_name (drag, "drag-begin", x, y);
+  g_signal_emit_by_name (drag, "drag-update", dx, dy);
+}
+
+static void
+desk_change (gpointer user)
+{
+  static const double grips[2][2] = { { 5, 5 }, { 20, 30 } };
+  const Anew *anew = user;
+  Desk *desk = anew->desk;
+  TdSliceView *view = desk->view;
+  gpointer drag = hand_on (view, GTK_TYPE_GESTURE_DRAG);
+  gboolean taken;
+
+  switch (anew->what) {
+  case NEW_IMAGE: td_slice_view_set_image (view, anew->other); break;
+  case NEW_SECOND: td_slice_view_set_second (view, desk->image); break;
+  case NEW_RANGE: td_slice_view_set_range (view, 0, 3); break;
+  case NEW_COLOURS: td_slice_view_set_colour_map (view, TD_COLOUR_VIRIDIS); break;
+  case NEW_SMOOTH: td_slice_view_set_smooth (view, TRUE); break;
+  case NEW_FIT: td_slice_view_fit (view); break;
+  case NEW_VIEW: td_slice_view_set_view (view, &(TdView) { .zoom = 2 }, FALSE); break;
+  case NEW_ROW: td_slice_view_set_row_line (view, 30, TRUE); break;
+  case NEW_COLUMN: td_slice_view_set_column_line (view, 40, TRUE); break;
+  case NEW_AXIS: td_slice_view_set_axis_line (view, 20, 3, 0.1); break;
+  case NEW_SLOPE: td_slice_view_set_axis_line (view, 20, 3, 0.3); break;
+  case NEW_GRIPS: td_slice_view_set_grips (view, grips, 2); break;
+  case NEW_GRIP_DRAG: desk_drag_anew (desk, 0, 61, 21, 20, 10); break;
+  case NEW_REGION: td_slice_view_set_region (view, 3, 4, 10, 12); break;
+  case NEW_BOX: desk_drag_anew (desk, CTRL, 110, 40, 20, 20); break;
+  case NEW_BOX_GONE: td_slice_view_renew (view); break;
+  case NEW_DRAWING: td_slice_view_set_tool (view, TD_MEASURE_ANGLE); break;
+  case NEW_DRAWING_ON: desk_drag_anew (desk, 0, 130, 30, 20, 20); break;
+  case NEW_TOOL: td_slice_view_set_tool (view, TD_MEASURE_LINE); break;
+  case NEW_DRAWN: g_signal_emit_by_name (drag, "drag-end", 20.0, 20.0); break;
+  case NEW_MARKS:
+    td_slice_view_take_marks (view, g_array_new (FALSE, FALSE, sizeof (TdMark)));
+    break;
+  case NEW_SCALE: td_slice_view_set_pixel_mm (view, 0.5, 0.5); break;
+  case NEW_ZOOM:
+    g_signal_emit_by_name (hand_on (view, GTK_TYPE_EVENT_CONTROLLER_KEY), "key-pressed",
+                           GDK_KEY_plus, 0, 0, &taken);
+    break;
+  case NEW_PAN: desk_drag_anew (desk, 0, 180, 90, -20, -10); break;
+  case NEW_WIPE: desk_drag_anew (desk, 0, 100, 90, 30, 0); break;
+  default: g_assert_not_reached ();
+  }
+}
+
+static gboolean
+is_active (gpointer window)
+{
+  return gtk_window_is_active (window);
+}
+
+/* Each change is on the screen with the next frame, and what is as it was costs none. The display
+   has told that the window is in use: that is drawn, too. */
+static void
+test_redrawn (void)
+{
+  g_autoptr (TdImage) other = image_of (0.7, COLUMNS, ROWS);
+  g_auto (Desk) desk = { 0 };
+
+  desk_init (&desk);
+  td_test_wait (is_active, desk.window, "the window to be active");
+  gpointer drag = hand_on (desk.view, GTK_TYPE_GESTURE_DRAG);
+  Anew anew = { &desk, other, 0 };
+  for (; anew.what < N_NEW; anew.what++) {
+    if (anew.what == NEW_ROW)
+      td_slice_view_set_view (desk.view, &(TdView) { .zoom = 2 }, FALSE);
+    if (anew.what == NEW_TOOL) /* while the button is held */
+      g_signal_emit_by_name (drag, "drag-update", 5.0, 5.0);
+    if (anew.what == NEW_DRAWN)
+      desk_drag_anew (&desk, 0, 130, 30, 20, 20);
+    if (anew.what == NEW_PAN) {
+      td_slice_view_set_tool (desk.view, -1);
+      td_slice_view_set_second (desk.view, NULL);
+    }
+    if (anew.what == NEW_WIPE)
+      td_slice_view_set_second (desk.view, desk.image);
+    g_test_message ("change %u", anew.what);
+    g_assert_true (td_test_redraws (desk.view, desk_change, &anew));
+    /* The same once more. */
+    if (anew.what == NEW_IMAGE || anew.what == NEW_SECOND || anew.what == NEW_RANGE
+        || anew.what == NEW_ROW || anew.what == NEW_COLUMN || anew.what == NEW_REGION
+        || anew.what == NEW_SCALE)
+      g_assert_false (td_test_redraws (desk.view, desk_change, &anew));
+    if (anew.what == NEW_GRIP_DRAG || anew.what == NEW_BOX || anew.what >= NEW_PAN)
+      g_signal_emit_by_name (drag, "drag-end", 0.0, 0.0);
+  }
+  held_keys = 0;
+}
+
+/* Who uses the keyboard sees which picture has it, and two fingers zoom about where they are. */
+static void
+test_hands (void)
+{
+  static const Probe framed[] = { { 0, 20, FALSE, "??" }, { 198, 20, FALSE, "??" } };
+  static const Probe bare[] = { { 0, 20, FALSE, "oo" }, { 198, 20, FALSE, "oo" } };
+  g_auto (Desk) desk = { 0 };
+
+  desk_init (&desk);
+  GtkWidget *beside = gtk_button_new ();
+  gtk_box_append (GTK_BOX (desk.box), beside);
+  td_slice_view_set_pixel_mm (desk.view, 1, 2); /* no scale bar */
+  gtk_window_set_focus_visible (GTK_WINDOW (desk.window), TRUE);
+  gtk_widget_grab_focus (beside);
+  desk_assert_drawn (&desk, bare, G_N_ELEMENTS (bare));
+  gtk_widget_grab_focus (GTK_WIDGET (desk.view));
+  gtk_window_set_focus_visible (GTK_WINDOW (desk.window), TRUE);
+  desk_assert_drawn (&desk, framed, G_N_ELEMENTS (framed));
+  /* A press takes the focus. */
+  gtk_widget_grab_focus (beside);
+  desk_drag_anew (&desk, 0, 180, 90, 0, 0);
+  g_assert_true (gtk_window_get_focus (GTK_WINDOW (desk.window)) == GTK_WIDGET (desk.view));
+  /* Any button drags. */
+  g_assert_cmpuint (gtk_gesture_single_get_button (hand_on (desk.view, GTK_TYPE_GESTURE_DRAG)), ==,
+                    0);
+  /* Scales are of the distance that the fingers began with. */
+  gpointer pinch = hand_on (desk.view, GTK_TYPE_GESTURE_ZOOM);
+  desk_look_again (&desk);
+  held_middle[0] = 140;
+  held_middle[1] = 30;
+  g_signal_emit_by_name (pinch, "begin", NULL);
+  g_signal_emit_by_name (pinch, "scale-changed", 1.18);
+  desk_assert_told (&desk, 0, "view-changed 2.36 at 3.051 -1.525");
+  g_signal_emit_by_name (pinch, "scale-changed", 0.5);
+  desk_assert_told (&desk, 1, "view-changed 1 at -20 10");
+}
+
 typedef struct {
   TdSliceView *view;
   guint frames;     /* since the picture came */
@@ -764,6 +965,402 @@ test_large (void)
   g_assert_cmpuint (frames.current_at, ==, 1);
 }
 
+/* ── A picture with what is around it ── */
+
+typedef struct {
+  GtkWidget *window;
+  TdImagePane *pane;
+  TdImage *image; /* of 50 × 40: the values are the numbers of its pixels, but for one */
+  GString *told;
+} Frame;
+
+#define NO_NUMBER (7 * COLUMNS + 9)
+
+static void
+frame_tell (Frame *frame, const char *what, double a, double b)
+{
+  g_string_append_printf (frame->told, "%s%s %.6g %.6g", frame->told->len ? "; " : "", what, a, b);
+}
+
+static void
+frame_on_contrast (TdImagePane *pane, double low, double high, Frame *frame)
+{
+  frame_tell (frame, "contrast", low, high);
+}
+
+static void
+frame_on_option (TdImagePane *pane, gboolean on, Frame *frame)
+{
+  frame_tell (frame, "option", on, 0);
+}
+
+static void
+frame_on_enlarge (TdImagePane *pane, gboolean on, Frame *frame)
+{
+  frame_tell (frame, "enlarge", on, 0);
+}
+
+static void
+frame_init (Frame *frame)
+{
+  float *pixels = g_new (float, COLUMNS *ROWS);
+
+  for (guint i = 0; i < COLUMNS * ROWS; i++)
+    pixels[i] = i == NO_NUMBER ? NAN : (float) i;
+  *frame = (Frame) { .window = gtk_window_new (),
+                     .pane = g_object_new (TD_TYPE_IMAGE_PANE, NULL),
+                     .image = td_image_new_take (pixels, COLUMNS, ROWS),
+                     .told = g_string_new (NULL) };
+  g_signal_connect (frame->pane, "contrast-changed", G_CALLBACK (frame_on_contrast), frame);
+  g_signal_connect (frame->pane, "option-toggled", G_CALLBACK (frame_on_option), frame);
+  g_signal_connect (frame->pane, "enlarge-toggled", G_CALLBACK (frame_on_enlarge), frame);
+  gtk_window_set_child (GTK_WINDOW (frame->window), GTK_WIDGET (frame->pane));
+  gtk_window_set_default_size (GTK_WINDOW (frame->window), 500, 400);
+  gtk_window_present (GTK_WINDOW (frame->window));
+  td_test_frames (GTK_WIDGET (frame->pane));
+}
+
+static void
+frame_clear (Frame *frame)
+{
+  gtk_window_destroy (GTK_WINDOW (frame->window));
+  td_image_unref (frame->image);
+  g_string_free (frame->told, TRUE);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Frame, frame_clear)
+
+static void
+frame_assert_told (Frame *frame, const char *told)
+{
+  g_assert_cmpstr (frame->told->str, ==, told);
+  g_string_truncate (frame->told, 0);
+}
+
+static gpointer
+frame_part (Frame *frame, const char *name)
+{
+  return td_test_part (frame->pane, name);
+}
+
+/* As an entry of the menu does it. */
+static void
+frame_choose (Frame *frame, const char *action, const char *parameter)
+{
+  g_autofree char *name = g_strconcat ("pane.", action, NULL);
+  g_autoptr (GVariant) value
+      = parameter ? g_variant_ref_sink (g_variant_new_string (parameter)) : NULL;
+
+  g_assert_true (gtk_widget_activate_action_variant (GTK_WIDGET (frame->pane), name, value));
+}
+
+static void
+frame_assert_range (Frame *frame, double low, double high)
+{
+  const TdStyle *style = td_slice_view_get_style (td_image_pane_view (frame->pane));
+  g_autofree char *told = g_strdup_printf ("contrast %.6g %.6g", low, high);
+
+  g_assert_cmpfloat_with_epsilon (style->low, low, 1e-4);
+  g_assert_cmpfloat_with_epsilon (style->high, high, 1e-4);
+  frame_assert_told (frame, told);
+}
+
+/* Contrast is automatic until somebody chooses it, and again when somebody asks for that. */
+static void
+test_contrast (void)
+{
+  static const struct {
+    const char *name;
+    double part;
+  } levels[] = { { "0.1", 0.001 }, { "1", 0.01 }, { "0", 0 }, { "0.5", 0.005 } };
+  g_autoptr (TdImage) other = image_of (5, COLUMNS, ROWS);
+  g_auto (Frame) frame = { 0 };
+  double low, high;
+
+  frame_init (&frame);
+  td_image_pane_set_image (frame.pane, frame.image);
+  td_image_range (frame.image, 0.005, &low, &high);
+  frame_assert_range (&frame, low, high);
+  g_assert_cmpfloat_with_epsilon (low, 0.005 * COLUMNS * ROWS, 2);
+  for (guint i = 0; i < G_N_ELEMENTS (levels); i++) {
+    frame_choose (&frame, "levels", levels[i].name);
+    td_image_range (frame.image, levels[i].part, &low, &high);
+    frame_assert_range (&frame, low, high);
+  }
+  td_image_pane_set_range (frame.pane, 10, 20);
+  frame_assert_range (&frame, 10, 20);
+  /* The histogram has the same, from which its keys go on. */
+  g_autoptr (GListModel) hands = gtk_widget_observe_controllers (frame_part (&frame, "histogram"));
+  for (guint i = 0; i < g_list_model_get_n_items (hands); i++) {
+    g_autoptr (GObject) hand = g_list_model_get_item (hands, i);
+    gboolean taken;
+    if (GTK_IS_EVENT_CONTROLLER_KEY (hand))
+      g_signal_emit_by_name (hand, "key-pressed", GDK_KEY_Right, 0, 0, &taken);
+  }
+  frame_assert_range (&frame, 10.2, 20.2);
+  td_image_pane_set_image (frame.pane, other);
+  frame_assert_told (&frame, "");
+  frame_choose (&frame, "auto-contrast", NULL);
+  td_image_range (other, 0.005, &low, &high);
+  frame_assert_range (&frame, low, high);
+  td_image_pane_flip_image (frame.pane, frame.image); /* keeps it all the same */
+  frame_assert_told (&frame, "");
+  frame_choose (&frame, "auto-contrast", NULL);
+  td_image_pane_set_image (frame.pane, other);
+  td_image_pane_set_image (frame.pane, frame.image);
+  frame_assert_told (&frame, "");
+  /* By the histogram. */
+  g_signal_emit_by_name (frame_part (&frame, "histogram"), "auto-requested");
+  td_image_range (frame.image, 0.005, &low, &high);
+  frame_assert_range (&frame, low, high);
+  g_signal_emit_by_name (frame_part (&frame, "histogram"), "range-changed", 30.0, 40.0);
+  frame_assert_range (&frame, 30, 40);
+  td_image_pane_set_image (frame.pane, other);
+  frame_assert_told (&frame, "");
+  g_signal_emit_by_name (td_image_pane_view (frame.pane), "range-changed", 3.0, 4.0);
+  frame_assert_range (&frame, 3, 4);
+  td_image_pane_renew (frame.pane);
+  g_assert_null (td_image_pane_get_image (frame.pane));
+  frame_assert_told (&frame, "");
+  td_image_pane_set_image (frame.pane, frame.image);
+  frame_assert_range (&frame, low, high);
+}
+
+static char *
+frame_describe (gpointer user, double column, double row, const float *value)
+{
+  return g_strdup_printf ("%s %g, %g: %g", (char *) user, column, row, (double) *value);
+}
+
+static void
+frame_assert_says (Frame *frame, const char *part, const char *words)
+{
+  GtkLabel *label = frame_part (frame, part);
+
+  g_assert_cmpint (gtk_widget_get_visible (GTK_WIDGET (label)), ==, words != NULL);
+  if (words)
+    g_assert_cmpstr (gtk_label_get_text (label), ==, words);
+}
+
+/* Values are told where the pointer is and in a box, in the units that there are. */
+static void
+test_values (void)
+{
+  g_auto (Frame) frame = { 0 };
+  double sum = 0, squares = 0;
+
+  frame_init (&frame);
+  TdSliceView *view = td_image_pane_view (frame.pane);
+  g_signal_emit_by_name (view, "pointed", 4.0, 3.0, TRUE);
+  frame_assert_says (&frame, "readout", NULL);
+  td_image_pane_set_image (frame.pane, frame.image); /* the pointer has stayed */
+  frame_assert_says (&frame, "readout", "column 4  row 3  154");
+  g_signal_emit_by_name (view, "pointed", 4.0, 3.0, FALSE);
+  frame_assert_says (&frame, "readout", NULL);
+  td_image_pane_set_readout (frame.pane, frame_describe, "at");
+  g_signal_emit_by_name (view, "pointed", 49.0, 39.0, TRUE);
+  frame_assert_says (&frame, "readout", "at 49, 39: 1999");
+  frame_assert_says (&frame, "statistics", NULL);
+  g_signal_emit_by_name (view, "measured", 20.0, 5.0, 3.0, 2.0);
+  for (guint i = 0; i < 6; i++) {
+    const double value = (5 + i / 3) * COLUMNS + 20 + i % 3;
+    sum += value;
+    squares += value * value;
+  }
+  const double deviation = sqrt ((squares - sum * sum / 6) / 5);
+  g_autofree char *plain
+      = g_strdup_printf ("mean %.5g  σ %.3g  270 … 322  (3 × 2)", sum / 6, deviation);
+  frame_assert_says (&frame, "statistics", plain);
+  td_image_pane_set_units (frame.pane, "1/mm");
+  g_autofree char *with_units
+      = g_strdup_printf ("mean %.5g  σ %.3g  270 … 322 1/mm (3 × 2)", sum / 6, deviation);
+  frame_assert_says (&frame, "statistics", with_units);
+  g_signal_emit_by_name (view, "measured", 8.0, 7.0, 2.0, 1.0); /* one of two is no number */
+  g_assert_true (g_str_has_suffix (gtk_label_get_text (frame_part (&frame, "statistics")),
+                                   "358 … 358 1/mm (2 × 1), 1 samples not finite"));
+  td_image_pane_set_image (frame.pane, NULL);
+  frame_assert_says (&frame, "statistics", NULL);
+  frame_assert_says (&frame, "readout", NULL);
+  td_image_pane_set_image (frame.pane, frame.image);
+  g_assert_true (gtk_widget_get_visible (frame_part (&frame, "statistics")));
+  g_signal_emit_by_name (view, "measured", 0.0, 0.0, 0.0, 0.0);
+  frame_assert_says (&frame, "statistics", NULL);
+  g_signal_emit_by_name (view, "measured", 9.0, 7.0, 1.0, 1.0);
+  frame_assert_says (&frame, "statistics", NULL);
+}
+
+static void
+frame_point (gpointer frame)
+{
+  g_signal_emit_by_name (td_image_pane_view (((Frame *) frame)->pane), "pointed", 4.0, 30.0, TRUE);
+}
+
+static void
+frame_move (gpointer frame)
+{
+  td_slice_view_one_to_one (td_image_pane_view (((Frame *) frame)->pane));
+}
+
+static void
+frame_show_other (gpointer frame)
+{
+  g_autoptr (TdImage) other = image_of (5, COLUMNS, ROWS);
+
+  td_image_pane_set_image (((Frame *) frame)->pane, other);
+}
+
+/* What the menu and the buttons do with the picture. */
+static void
+test_entries (void)
+{
+  g_auto (Frame) frame = { 0 };
+  gboolean fitted, taken;
+
+  frame_init (&frame);
+  TdSliceView *view = td_image_pane_view (frame.pane);
+  const TdStyle *style = td_slice_view_get_style (view);
+  td_image_pane_set_image (frame.pane, frame.image);
+  const double zoom = td_slice_view_get_view (view, &fitted)->zoom;
+  g_assert_true (fitted && zoom > 1.5);
+  frame_choose (&frame, "one-to-one", NULL);
+  g_assert_cmpfloat (td_slice_view_get_view (view, &fitted)->zoom, ==, 1);
+  g_assert_false (fitted);
+  frame_choose (&frame, "fit", NULL);
+  g_assert_cmpfloat (td_slice_view_get_view (view, &fitted)->zoom, ==, zoom);
+  g_assert_true (fitted);
+  frame_choose (&frame, "colours", "viridis");
+  g_assert_cmpint (style->map, ==, TD_COLOUR_VIRIDIS);
+  td_image_pane_set_colour_map (frame.pane, "magma");
+  g_assert_cmpint (style->map, ==, TD_COLOUR_MAGMA);
+  td_image_pane_set_colour_map (frame.pane, "nothing of that name");
+  g_assert_cmpint (style->map, ==, TD_COLOUR_GREY);
+  for (guint i = 0; i < 2; i++) {
+    frame_choose (&frame, "smooth", NULL);
+    g_assert_cmpint (style->smooth, ==, i == 0);
+  }
+  g_string_truncate (frame.told, 0);
+  td_image_pane_add_option (frame.pane, "Option");
+  g_assert_true (td_image_pane_get_option (frame.pane));
+  frame_choose (&frame, "option", NULL);
+  g_assert_false (td_image_pane_get_option (frame.pane));
+  frame_choose (&frame, "option", NULL);
+  frame_assert_told (&frame, "option 0 0; option 1 0");
+  td_image_pane_set_enlarged (frame.pane, TRUE);
+  g_assert_cmpstr (gtk_button_get_icon_name (frame_part (&frame, "enlarge")), ==,
+                   "view-restore-symbolic");
+  td_image_pane_set_enlarged (frame.pane, FALSE);
+  g_assert_cmpstr (gtk_button_get_icon_name (frame_part (&frame, "enlarge")), ==,
+                   "view-fullscreen-symbolic");
+  frame_assert_told (&frame, "enlarge 1 0; enlarge 0 0");
+  td_image_pane_set_can_enlarge (frame.pane, FALSE);
+  g_assert_false (gtk_widget_get_visible (frame_part (&frame, "enlarge")));
+  td_image_pane_set_histogram (frame.pane, FALSE);
+  g_assert_false (gtk_widget_get_visible (frame_part (&frame, "histogram")));
+  td_image_pane_set_histogram (frame.pane, TRUE);
+  /* The profile is of the row that was pointed at last, and follows. */
+  GtkWidget *profile = frame_part (&frame, "profile");
+  g_assert_false (gtk_widget_get_visible (profile));
+  frame_choose (&frame, "profile", NULL);
+  g_assert_true (gtk_widget_get_visible (profile));
+  td_test_frames (profile);
+  g_assert_true (td_test_redraws (profile, frame_point, &frame));
+  g_assert_true (td_test_redraws (profile, frame_move, &frame));
+  g_assert_true (td_test_redraws (profile, frame_show_other, &frame));
+  frame_choose (&frame, "profile", NULL);
+  g_assert_false (gtk_widget_get_visible (profile));
+  /* A heading that is cut has its whole in the tooltip, with how large the picture is. */
+  static const struct {
+    const char *subtitle, *tip;
+  } headings[] = { { "row 3", "row 3\nZoom 100 %" }, { NULL, "Zoom 100 %" } };
+  g_autoptr (GtkTooltip) tooltip = g_object_new (GTK_TYPE_TOOLTIP, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (headings); i++) {
+    td_image_pane_set_subtitle (frame.pane, headings[i].subtitle);
+    g_signal_emit_by_name (frame_part (&frame, "subtitle"), "query-tooltip", 1, 1, FALSE, tooltip,
+                           &taken);
+    g_assert_cmpstr (gtk_widget_get_tooltip_text (frame_part (&frame, "subtitle")), ==,
+                     headings[i].tip);
+    g_assert_cmpint (gtk_widget_get_visible (frame_part (&frame, "subtitle")), ==, i == 0);
+  }
+  int heights[2];
+  gtk_widget_measure (frame_part (&frame, "heading"), GTK_ORIENTATION_VERTICAL, 300, &heights[0],
+                      NULL, NULL, NULL);
+  gtk_widget_measure (frame_part (&frame, "histogram"), GTK_ORIENTATION_VERTICAL, 300, &heights[1],
+                      NULL, NULL, NULL);
+  g_assert_cmpint (td_image_pane_frame_height (frame.pane, 300, FALSE), ==, heights[0]);
+  g_assert_cmpint (td_image_pane_frame_height (frame.pane, 300, TRUE), ==, heights[0] + heights[1]);
+}
+
+static gboolean
+frame_can_save (Frame *frame)
+{
+  GtkWidget *item = gtk_button_new ();
+
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (item), "pane.save");
+  gtk_widget_insert_before (item, GTK_WIDGET (frame_part (frame, "box")), NULL);
+  const gboolean can = gtk_widget_get_sensitive (item);
+  gtk_widget_unparent (item);
+  return can;
+}
+
+/* Why there is no picture, and that one is on its way. */
+static void
+test_messages (void)
+{
+  g_autoptr (GError) cancelled
+      = g_error_new_literal (G_IO_ERROR, G_IO_ERROR_CANCELLED, "cancelled");
+  g_autoptr (GError) gone = g_error_new_literal (TD_ERROR, TD_ERROR_IO, "The disk is gone");
+  g_auto (Frame) frame = { 0 };
+
+  frame_init (&frame);
+  GtkWidget *view = GTK_WIDGET (td_image_pane_view (frame.pane));
+  td_image_pane_set_image (frame.pane, frame.image);
+  g_assert_true (frame_can_save (&frame));
+  for (guint i = 0; i < 3; i++) {
+    const gboolean there = i == 1;
+    if (i < 2)
+      td_image_pane_set_problem (frame.pane, there ? gone : cancelled);
+    else
+      td_image_pane_set_image (frame.pane, frame.image);
+    g_assert_cmpint (gtk_widget_get_visible (frame_part (&frame, "message_box")), ==, there);
+    g_assert_cmpint (gtk_widget_has_css_class (view, "stale"), ==, there);
+    g_assert_cmpint (frame_can_save (&frame), ==, !there);
+    g_assert_null (gtk_widget_get_first_child (frame_part (&frame, "remedies")));
+    g_assert_false (gtk_widget_get_visible (frame_part (&frame, "remedies")));
+    if (there) {
+      g_assert_cmpstr (gtk_label_get_text (frame_part (&frame, "message")), ==, "The disk is gone");
+      td_image_pane_offer (frame.pane, "_Once More", "pane.fit");
+      g_assert_true (gtk_widget_get_visible (frame_part (&frame, "remedies")));
+      GtkWidget *remedy = gtk_widget_get_first_child (frame_part (&frame, "remedies"));
+      g_assert_cmpstr (gtk_button_get_label (GTK_BUTTON (remedy)), ==, "_Once More");
+      g_assert_true (gtk_button_get_use_underline (GTK_BUTTON (remedy)));
+      g_assert_cmpstr (gtk_actionable_get_action_name (GTK_ACTIONABLE (remedy)), ==, "pane.fit");
+    }
+  }
+  td_image_pane_set_badge (frame.pane, "reduced");
+  frame_assert_says (&frame, "badge", "reduced");
+  td_image_pane_set_badge (frame.pane, NULL);
+  frame_assert_says (&frame, "badge", NULL);
+  td_image_pane_set_image (frame.pane, NULL);
+  g_assert_false (frame_can_save (&frame));
+  /* What comes soon has no spinner. */
+  for (guint i = 0; i < 2; i++) {
+    td_image_pane_set_updating (frame.pane, TRUE);
+    td_image_pane_set_updating (frame.pane, TRUE);
+    g_assert_true (gtk_widget_has_css_class (GTK_WIDGET (frame.pane), "updating"));
+    g_assert_false (gtk_spinner_get_spinning (frame_part (&frame, "spinner")));
+    if (i == 1) {
+      td_test_pause (400);
+      g_assert_true (gtk_spinner_get_spinning (frame_part (&frame, "spinner")));
+      g_assert_true (gtk_widget_get_can_target (frame_part (&frame, "spinner")));
+    }
+    td_image_pane_set_updating (frame.pane, FALSE);
+    g_assert_false (gtk_widget_has_css_class (GTK_WIDGET (frame.pane), "updating"));
+    if (i == 0)
+      td_test_pause (400);
+    g_assert_false (gtk_spinner_get_spinning (frame_part (&frame, "spinner")));
+    g_assert_false (gtk_widget_get_can_target (frame_part (&frame, "spinner")));
+  }
+}
+
 /* A pane that goes while it waits for a picture leaves nothing that comes back to it. */
 static void
 test_gone (void)
@@ -791,9 +1388,15 @@ main (int argc, char **argv)
   g_test_add_func ("/slice-view/pointer", test_pointer);
   g_test_add_func ("/slice-view/fit", test_fit);
   g_test_add_func ("/slice-view/wipe", test_wipe);
+  g_test_add_func ("/slice-view/redrawn", test_redrawn);
+  g_test_add_func ("/slice-view/hands", test_hands);
   g_test_add_func ("/slice-view/large", test_large);
   if (td_drawing_by_processor ()) /* OpenGL draws edges otherwise */
     g_test_add_func ("/slice-view/overlays", test_overlays);
+  g_test_add_func ("/slice-view/contrast", test_contrast);
+  g_test_add_func ("/slice-view/values", test_values);
+  g_test_add_func ("/slice-view/entries", test_entries);
+  g_test_add_func ("/slice-view/messages", test_messages);
   g_test_add_func ("/slice-view/gone", test_gone);
   td_device_leave (g_test_run ());
 }

@@ -130,8 +130,13 @@ static void
 test_planes (void)
 {
   g_autoptr (GBytes) last = NULL;
+  g_autofree char *size = g_format_size ((guint64) NX * NY * N * sizeof (float));
+  g_autofree char *facts = g_strdup_printf ("%u × %u × %u voxels, float32, %s\n", NX, NY, N, size);
 
   assert_planes ((guint[]) { (NX - 1) / 2, (NY - 1) / 2, (N - 1) / 2 });
+  g_assert_true (g_str_has_prefix (gtk_label_get_text (td_test_part (browser, "facts")), facts));
+  g_assert_true (
+      g_str_has_suffix (gtk_label_get_text (td_test_part (browser, "facts")), "\nvoxel 0.01 mm"));
   td_test_wait (survey_is_there, NULL, "the figures of the whole volume");
   g_assert_nonnull (strstr (gtk_label_get_text (td_test_part (browser, "survey")), "From outside"));
   g_assert_false (gtk_widget_get_visible (td_test_part (browser, "survey_box")));
@@ -177,6 +182,153 @@ test_cross_hair (void)
   assert_planes ((guint[]) { 43, 22, 26 });
   g_signal_emit_by_name (td_image_pane_view (pane ("z")), "stepped", 1000);
   assert_planes ((guint[]) { 43, 22, N - 1 });
+}
+
+/* What the headings say. */
+static void
+assert_at (guint step, guint x, guint y, guint z)
+{
+  const char *const names[] = { "x", "y", "z" };
+  const guint at[] = { x, y, z };
+
+  for (guint i = 0; i < 3; i++) {
+    g_autofree char *text = g_strdup_printf ("%u of ", at[i]);
+    const char *says = gtk_label_get_text (td_test_part (pane (names[i]), "subtitle"));
+    if (!g_str_has_prefix (says, text))
+      g_error ("step %u: across %s it says “%s” instead of “%s”", step, names[i], says, text);
+  }
+}
+
+static gpointer
+keys_of (gpointer widget)
+{
+  g_autoptr (GListModel) all = gtk_widget_observe_controllers (widget);
+
+  for (guint i = 0; i < g_list_model_get_n_items (all); i++) {
+    g_autoptr (GtkEventController) one = g_list_model_get_item (all, i);
+    if (GTK_IS_EVENT_CONTROLLER_KEY (one))
+      return one; /* the widget's */
+  }
+  g_assert_not_reached ();
+}
+
+/* Whatever is done in a plane moves the others by its own axes, and never out of the volume. */
+static void
+test_hands (void)
+{
+  static const struct {
+    const char *plane, *signal;
+    double column, row;
+    guint x, y, z;
+  } hands[] = {
+    { "x", "picked", 10, 12, 20, 10, 12 },
+    { "y", "picked", 10, 12, 10, 20, 12 },
+    { "z", "picked", 10, 12, 10, 12, 20 },
+    { "x", "line-moved", 11.6, 0, 20, 20, 12 },
+    { "y", "line-moved", 12.4, 0, 20, 20, 12 },
+    { "z", "line-moved", 12, 0, 20, 12, 20 },
+    { "x", "column-moved", 12, 0, 20, 12, 20 },
+    { "y", "column-moved", 12, 0, 12, 20, 20 },
+    { "z", "column-moved", 12, 0, 12, 20, 20 },
+    { "x", "nudged", 1, -2, 20, 21, 18 },
+    { "y", "nudged", -1, 2, 19, 20, 22 },
+    { "z", "nudged", 3, 1, 23, 21, 20 },
+    { "x", "stepped", 2, 0, 22, 20, 20 },
+    { "y", "stepped", -3, 0, 20, 17, 20 },
+    { "z", "stepped", 1, 0, 20, 20, 21 },
+    { "x", "picked", -5, 1000, 20, 0, N - 1 },
+    { "z", "picked", 1000, -3, NX - 1, 0, 20 },
+    { "x", "slider", 33, 0, 33, 20, 20 },
+    { "y", "slider", 33, 0, 20, 33, 20 },
+    { "z", "slider", 33, 0, 20, 20, 33 },
+    { "x", "keys", GDK_KEY_Page_Up, 0, 19, 20, 20 },
+    { "y", "keys", GDK_KEY_Page_Down, 0, 20, 21, 20 },
+    { "z", "keys", GDK_KEY_Home, 0, 20, 20, 0 },
+    { "x", "keys", GDK_KEY_End, 0, NX - 1, 20, 20 },
+    { "z", "keys", GDK_KEY_End, 0, 20, 20, N - 1 },
+    { "y", "keys", GDK_KEY_Page_Down, GDK_CONTROL_MASK, 20, 20, 20 },
+    { "y", "keys", GDK_KEY_Page_Down, GDK_ALT_MASK, 20, 20, 20 },
+    { "y", "keys", GDK_KEY_a, 0, 20, 20, 20 },
+  };
+
+  td_test_wait (planes_are_settled, NULL, "the planes");
+  for (guint i = 0; i < G_N_ELEMENTS (hands); i++) {
+    TdSliceView *view = td_image_pane_view (pane (hands[i].plane));
+    const double column = hands[i].column, row = hands[i].row;
+    go_to (20, 20, 20);
+    if (strcmp (hands[i].signal, "picked") == 0)
+      g_signal_emit_by_name (view, "picked", column, row);
+    else if (g_str_has_suffix (hands[i].signal, "-moved"))
+      g_signal_emit_by_name (view, hands[i].signal, column);
+    else if (strcmp (hands[i].signal, "nudged") == 0)
+      g_signal_emit_by_name (view, "nudged", (int) column, (int) row, FALSE);
+    else if (strcmp (hands[i].signal, "stepped") == 0)
+      g_signal_emit_by_name (view, "stepped", (int) column);
+    else if (strcmp (hands[i].signal, "slider") == 0)
+      gtk_spin_button_set_value (GTK_SPIN_BUTTON (td_test_find (GTK_WIDGET (pane (hands[i].plane)),
+                                                                GTK_TYPE_SPIN_BUTTON, NULL, NULL)),
+                                 column);
+    else {
+      gboolean taken;
+      const gboolean moves = row == 0 && column != GDK_KEY_a;
+      gtk_widget_grab_focus (GTK_WIDGET (view));
+      g_signal_emit_by_name (keys_of (browser), "key-pressed", (guint) column, 0,
+                             (GdkModifierType) row, &taken);
+      g_assert_cmpint (taken, ==, moves);
+    }
+    assert_at (i, hands[i].x, hands[i].y, hands[i].z);
+    GtkWidget *spin = td_test_find (GTK_WIDGET (pane ("y")), GTK_TYPE_SPIN_BUTTON, NULL, NULL);
+    g_assert_cmpfloat (gtk_spin_button_get_value (GTK_SPIN_BUTTON (spin)), ==, hands[i].y);
+  }
+  /* Elsewhere keys are others'. */
+  gboolean taken;
+  gtk_widget_grab_focus (td_test_part (browser, "play"));
+  go_to (20, 20, 20);
+  g_signal_emit_by_name (keys_of (browser), "key-pressed", GDK_KEY_Page_Down, 0, 0, &taken);
+  g_assert_false (taken);
+  assert_at (99, 20, 20, 20);
+  /* The space bar plays along the plane that has the keyboard, and a movie is of that one. */
+  gtk_widget_grab_focus (GTK_WIDGET (td_image_pane_view (pane ("y"))));
+  for (guint i = 0; i < 2; i++) {
+    g_signal_emit_by_name (keys_of (browser), "key-pressed", GDK_KEY_space, 0, 0, &taken);
+    g_assert_true (taken);
+    g_assert_cmpint (gtk_toggle_button_get_active (td_test_part (browser, "play")), ==, i == 0);
+    g_assert_cmpstr (gtk_button_get_icon_name (td_test_part (browser, "play")), ==,
+                     i ? "media-playback-start-symbolic" : "media-playback-pause-symbolic");
+  }
+  td_test_click (td_test_part (browser, "movie"));
+  GtkWindow *dialog = td_test_other_window (TD_TYPE_MOVIE_DIALOG);
+  g_assert_cmpuint (adw_combo_row_get_selected (td_test_part (dialog, "through")), ==, 1);
+  gtk_window_destroy (dialog);
+  gtk_widget_grab_focus (GTK_WIDGET (td_image_pane_view (pane ("z"))));
+  for (guint i = 0; i < 2; i++)
+    g_signal_emit_by_name (keys_of (browser), "key-pressed", GDK_KEY_space, 0, 0, &taken);
+  td_test_wait (planes_are_settled, NULL, "the planes");
+}
+
+/* Under the pointer stand the voxel, where it is and its value, in each plane. */
+static void
+test_readout (void)
+{
+  static const struct {
+    const char *plane;
+    double column, row;
+    guint x, y, z;
+  } places[] = { { "x", 7.4, 3, 31, 7, 3 }, { "y", 7.6, 3, 8, 22, 3 }, { "z", 7, 3.4, 7, 3, 24 } };
+
+  go_to (31, 22, 24);
+  td_test_wait (planes_are_settled, NULL, "the planes");
+  for (guint i = 0; i < G_N_ELEMENTS (places); i++) {
+    g_signal_emit_by_name (td_image_pane_view (pane (places[i].plane)), "pointed", places[i].column,
+                           places[i].row, TRUE);
+    g_autofree char *text = g_strdup_printf (
+        "x %u  y %u  z %u  (%.3f, %.3f, %.3f mm)  %.9g 1/mm", places[i].x, places[i].y, places[i].z,
+        0.01 * places[i].x, 0.01 * places[i].y, 0.01 * places[i].z,
+        (double) voxel (places[i].x, places[i].y, places[i].z));
+    g_assert_cmpstr (gtk_label_get_text (td_test_part (pane (places[i].plane), "readout")), ==,
+                     text);
+    g_signal_emit_by_name (td_image_pane_view (pane (places[i].plane)), "pointed", 0.0, 0.0, FALSE);
+  }
 }
 
 static const TdStyle *
@@ -326,6 +478,146 @@ test_measures (void)
   g_assert_cmpuint (marks_of ("z")->len, ==, 3);
 }
 
+static guint n_changed;
+static char *shown;
+
+static void
+on_list_changed (TdMeasureList *list)
+{
+  n_changed++;
+}
+
+static void
+on_list_shown (TdMeasureList *list, int axis, guint at)
+{
+  g_free (shown);
+  shown = g_strdup_printf ("%d, %u", axis, at);
+}
+
+static char *
+row_text (TdMeasureList *list, int index)
+{
+  GtkWidget *rows = td_test_find (GTK_WIDGET (list), GTK_TYPE_LIST_BOX, NULL, NULL);
+  gpointer row = gtk_list_box_get_row_at_index (GTK_LIST_BOX (rows), index);
+
+  return row ? g_strdup_printf ("%s: %s", adw_preferences_row_get_title (row),
+                                adw_action_row_get_subtitle (row))
+             : NULL;
+}
+
+/* The row of each kind and its line of the export, with and without the size of a voxel. The values
+   go from 0 to 18, and one is no number. */
+static void
+test_measure_texts (void)
+{
+  static const TdMeasure measures[] = {
+    { TD_MEASURE_DISTANCE, { { 0, 0 }, { 3, 4 } } },
+    { TD_MEASURE_ANGLE, { { 0, 0 }, { 2, 0 }, { 2, 2 } } },
+    { TD_MEASURE_LINE, { { 0, 1 }, { 4, 1 } } },
+    { TD_MEASURE_REGION, { { 1, 0 }, { 3, 1 } } },
+    { TD_MEASURE_REGION, { { 4, 3 }, { 4, 3 } } }, /* no number */
+  };
+  static const char *const rows[2][5] = {
+    { "1  Distance, x = 3: 2.5 mm (5.0 px)", "2  Angle, y = 4: 90.00°",
+      "3  Line, z = 5: 2 mm (4.0 px)\nmean 7  σ 1.581  5 … 9 1/mm",
+      "4  Region, x = 6: 3 × 2 px, 1.5 mm²\nmean 4.5  σ 2.881  1 … 8 1/mm",
+      "5  Region, y = 7: 1 × 1 px, 0.25 mm²\nnothing finite" },
+    { "1  Distance, x = 3: 5.0 px", "2  Angle, y = 4: 90.00°",
+      "3  Line, z = 5: 4.0 px\nmean 7  σ 1.581  5 … 9 ",
+      "4  Region, x = 6: 3 × 2 px\nmean 4.5  σ 2.881  1 … 8 ",
+      "5  Region, y = 7: 1 × 1 px\nnothing finite" },
+  };
+  static const char *const exports[2] = {
+    "1,distance,x,3,0,0,3,4,,,5,2.5,,,,,,,,,1/mm\n"
+    "2,angle,y,4,0,0,2,0,2,2,,,90,,,,,,,,1/mm\n"
+    "3,line,z,5,0,1,4,1,,,4,2,,,,7,1.58113883,5,9,5,1/mm\n"
+    "4,region,x,6,1,0,3,1,,,,,,6,1.5,4.5,2.88097206,1,8,6,1/mm\n"
+    "5,region,y,7,4,3,4,3,,,,,,1,0.25,,,,,,1/mm\n",
+    "1,distance,x,3,0,0,3,4,,,5,,,,,,,,,,\n"
+    "2,angle,y,4,0,0,2,0,2,2,,,90,,,,,,,,\n"
+    "3,line,z,5,0,1,4,1,,,4,,,,,7,1.58113883,5,9,5,\n"
+    "4,region,x,6,1,0,3,1,,,,,,6,,4.5,2.88097206,1,8,6,\n"
+    "5,region,y,7,4,3,4,3,,,,,,1,,,,,,,\n",
+  };
+  static const char *const profiles[2]
+      = { "sample,position_mm,value\n0,0,5\n1,0.5,6\n2,1,7\n3,1.5,8\n4,2,9\n",
+          "sample,position_px,value\n0,0,5\n1,1,6\n2,2,7\n3,3,8\n4,4,9\n" };
+  TdMeasureList *list = g_object_ref_sink (g_object_new (TD_TYPE_MEASURE_LIST, NULL));
+  float *pixels = g_new (float, 20);
+
+  for (guint i = 0; i < 20; i++)
+    pixels[i] = i == 19 ? NAN : (float) i;
+  g_autoptr (TdImage) image = td_image_new_take (pixels, 5, 4);
+  g_signal_connect (list, "changed", G_CALLBACK (on_list_changed), NULL);
+  g_signal_connect (list, "shown", G_CALLBACK (on_list_shown), NULL);
+  for (guint pass = 0; pass < 2; pass++) {
+    GtkWidget *box = td_test_find (GTK_WIDGET (list), GTK_TYPE_LIST_BOX, NULL, NULL);
+    GtkWidget *plot = td_test_find (GTK_WIDGET (list), GTK_TYPE_DRAWING_AREA, NULL, NULL);
+    td_measure_list_begin (list, pass ? 0 : 0.5, pass ? NULL : "1/mm");
+    g_assert_cmpuint (td_measure_list_length (list), ==, 0);
+    g_assert_false (gtk_widget_get_visible (box) || gtk_widget_get_visible (plot));
+    n_changed = 0;
+    for (guint i = 0; i < G_N_ELEMENTS (measures); i++) {
+      td_measure_list_add (list, &measures[i], (TdVolumeAxis) (i % 3), 3 + i, image);
+      g_autofree char *text = row_text (list, (int) i);
+      g_assert_cmpstr (text, ==, rows[pass][i]);
+      g_assert_cmpuint (n_changed, ==, i + 1);
+      g_assert_true (gtk_widget_get_visible (box));
+      g_assert_cmpint (gtk_widget_get_visible (plot), ==, i >= 2);
+    }
+    g_auto (GStrv) texts = td_measure_list_texts (list);
+    g_assert_cmpuint (g_strv_length (texts), ==, 4);
+    g_assert_cmpstr (strchr (texts[1], '\n') + 1, ==, exports[pass]);
+    g_assert_cmpstr (texts[2], ==, "-3");
+    g_assert_cmpstr (texts[3], ==, profiles[pass]);
+    /* Marks are of their plane. */
+    g_autoptr (GArray) marks = td_measure_list_marks (list, TD_AXIS_X, 6);
+    g_assert_cmpuint (marks->len, ==, 1);
+    const TdMark *mark = &g_array_index (marks, TdMark, 0);
+    g_assert_cmpstr (mark->label, ==, "4");
+    g_assert_cmpuint (mark->n_points, ==, 2);
+    g_assert_cmpfloat (mark->measure.points[1][0], ==, 3);
+    g_autoptr (GArray) others = td_measure_list_marks (list, TD_AXIS_Y, 6);
+    g_assert_cmpuint (others->len, ==, 0);
+    /* A row leads to its plane, a line's to its profile as well. */
+    g_signal_emit_by_name (gtk_list_box_get_row_at_index (GTK_LIST_BOX (box), 1), "activated");
+    g_assert_cmpstr (shown, ==, "1, 4");
+    g_assert_true (gtk_widget_get_visible (plot));
+    /* What is removed goes, and its profile; the others keep their numbers. */
+    for (int i = 4; i >= 0; i -= 2) {
+      gpointer row = gtk_list_box_get_row_at_index (GTK_LIST_BOX (box), i);
+      td_test_click (td_test_button (row, "Remove"));
+      g_assert_cmpint (gtk_widget_get_visible (plot), ==, i == 4);
+    }
+    g_autofree char *left = row_text (list, 1);
+    g_assert_cmpstr (left, ==, rows[pass][3]);
+    g_assert_cmpuint (td_measure_list_length (list), ==, 2);
+    g_assert_cmpuint (n_changed, ==, G_N_ELEMENTS (measures) + 3);
+  }
+  g_clear_pointer (&shown, g_free);
+  g_object_unref (list);
+}
+
+/* While a plane is read nothing is measured in the one before. */
+static void
+test_too_early (void)
+{
+  static const TdMeasure line = { TD_MEASURE_DISTANCE, { { 3, 4 }, { 33, 44 } } };
+  const guint before = td_measure_list_length (td_test_part (browser, "measures"));
+
+  go_to (30, 20, 21);
+  td_test_wait (planes_are_settled, NULL, "the planes");
+  g_signal_emit_by_name (td_image_pane_view (pane ("z")), "stepped", 1);
+  draw ("z", &line);
+  g_assert_cmpuint (td_measure_list_length (td_test_part (browser, "measures")), ==, before);
+  g_assert_cmpstr (gtk_label_get_text (td_test_part (pane ("z"), "badge")), ==,
+                   "still reading: nothing was measured");
+  td_test_wait (planes_are_settled, NULL, "the plane");
+  g_assert_false (gtk_widget_get_visible (td_test_part (pane ("z"), "badge")));
+  draw ("z", &line);
+  g_assert_cmpuint (td_measure_list_length (td_test_part (browser, "measures")), ==, before + 1);
+}
+
 /* Whoever waits for what is written waits for as long. */
 #define HELD_US (60 * G_USEC_PER_SEC)
 
@@ -457,7 +749,11 @@ test_movie (void)
   g_autofree char *asked = td_test_choose_by (td_test_part (dialog, "accept"), path);
   g_assert_cmpstr (asked, ==, "Save a Movie; save; slices.avi; AVI: a movie");
   g_assert_false (gtk_widget_get_sensitive (td_test_part (dialog, "choices")));
+  g_assert_false (gtk_widget_get_sensitive (td_test_part (dialog, "accept")));
+  g_assert_cmpstr (gtk_button_get_label (td_test_part (dialog, "leave")), ==, "_Cancel");
   td_test_wait (movie_ended, NULL, "the movie");
+  g_assert_true (gtk_widget_get_sensitive (td_test_part (dialog, "accept")));
+  g_assert_cmpstr (gtk_button_get_label (td_test_part (dialog, "leave")), ==, "_Close");
   g_assert_true (g_str_has_suffix (gtk_label_get_text (state), "a.avi” is saved."));
   g_assert_true (g_file_get_contents (path, &bytes, &length, NULL));
   memcpy (&n, bytes + 48, sizeof n);
@@ -499,7 +795,7 @@ static void
 test_raw (void)
 {
   g_autofree char *path = g_build_filename (td_test_folder (), "volume.raw", NULL);
-  static const char *const answers[] = { "70 by 50", "70x50:float32" };
+  static const char *const answers[] = { "70 by 50", " 70x50:float32 " };
 
   g_assert_true (g_file_set_contents (path, (const char *) voxels,
                                       (gssize) ((gsize) NX * NY * N * sizeof *voxels), NULL));
@@ -532,6 +828,12 @@ static gboolean
 dataset_is (GtkWidget *label, gpointer text)
 {
   return strcmp (gtk_label_get_text (GTK_LABEL (label)), text) == 0;
+}
+
+static gboolean
+takes_hands (GtkWidget *mark, gpointer unused)
+{
+  return gtk_widget_get_focusable (mark) || gtk_widget_get_can_target (mark);
 }
 
 /* One of each name, as thick as its place. */
@@ -581,6 +883,8 @@ test_datasets (void)
   td_test_pin_window ("volume-datasets", dialog);
   GtkWidget *list = gtk_widget_get_ancestor (label, GTK_TYPE_SCROLLED_WINDOW);
   g_assert_cmpint (gtk_widget_get_height (list), >, 100); /* both */
+  /* The keyboard goes from row to row, and not into the marks. */
+  g_assert_null (td_test_find (list, GTK_TYPE_CHECK_BUTTON, takes_hands, NULL));
   /* What is marked is what would open. */
   GtkListBox *rows = GTK_LIST_BOX (gtk_widget_get_ancestor (label, GTK_TYPE_LIST_BOX));
   g_assert_cmpint (gtk_list_box_row_get_index (gtk_list_box_get_selected_row (rows)), ==, 0);
@@ -813,8 +1117,12 @@ main (int argc, char **argv)
   open_window (path);
   g_test_add_func ("/volume-browser/planes", test_planes);
   g_test_add_func ("/volume-browser/cross-hair", test_cross_hair);
+  g_test_add_func ("/volume-browser/hands", test_hands);
+  g_test_add_func ("/volume-browser/readout", test_readout);
   g_test_add_func ("/volume-browser/levels", test_levels);
   g_test_add_func ("/volume-browser/measures", test_measures);
+  g_test_add_func ("/volume-browser/too-early", test_too_early);
+  g_test_add_func ("/volume-browser/measure-texts", test_measure_texts);
   g_test_add_func ("/volume-browser/slow-save", test_slow_save);
   g_test_add_func ("/volume-browser/play", test_play);
   g_test_add_func ("/volume-browser/movie", test_movie);
