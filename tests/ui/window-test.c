@@ -12,6 +12,7 @@
 #include "compute/engine/job.h"
 #include "compute/methods/methods.h"
 #include "ui-test.h"
+#include "ui/ui.h"
 
 TdWindow *td_test_window;
 
@@ -59,6 +60,17 @@ on_crash (int number)
 
   backtrace_symbols_fd (calls, backtrace (calls, G_N_ELEMENTS (calls)), STDERR_FILENO);
   raise (number);
+}
+
+AdwApplication *
+td_test_start_parts (int *argc, char ***argv)
+{
+  gtk_test_init (argc, argv, NULL);
+  adw_init ();
+  td_ui_init ();
+  AdwApplication *application = adw_application_new ("org.tomodesk.Test", G_APPLICATION_NON_UNIQUE);
+  g_application_set_default (G_APPLICATION (application));
+  return application;
 }
 
 TdApplication *

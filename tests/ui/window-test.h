@@ -12,6 +12,9 @@
 extern TdWindow *td_test_window;
 
 TdApplication *td_test_start (void);
+/* First in the main() of tests of parts that ask for the application, which has no window here.
+   (transfer full) */
+AdwApplication *td_test_start_parts (int *argc, char ***argv);
 void td_test_activate (const char *action, GVariant *parameter);
 /* "empty", "opening", "failed" or "scan". */
 const char *td_test_state (void);
