@@ -106,6 +106,60 @@ test_stated (void)
   }
 }
 
+/* Escape closes the dialog and starts nothing. What is chosen decides what is seen, and what is
+   missing is told. */
+static void
+test_states (void)
+{
+  static const struct {
+    gboolean watches;
+    guint n_scans;
+    const char *folder, *watch, *tip;
+  } states[] = {
+    { FALSE, 0, "", "", "Needs scans, and a folder for the volumes" },
+    { FALSE, 0, "/volumes", "", "Needs scans, and a folder for the volumes" },
+    { FALSE, 1, "", "", "Needs scans, and a folder for the volumes" },
+    { FALSE, 1, "/volumes", "", NULL },
+    { TRUE, 0, "/volumes", "", "Needs a folder to watch, and one for the volumes" },
+    { TRUE, 0, "", "/scans", "Needs a folder to watch, and one for the volumes" },
+    { TRUE, 0, "/volumes", "/scans", NULL },
+    { TRUE, 1, "/volumes", "/scans", NULL },
+  };
+  GType type = TD_TYPE_BATCH_DIALOG;
+
+  for (guint i = 0; i < G_N_ELEMENTS (states); i++) {
+    GtkWidget *dialog
+        = td_batch_dialog_new (GTK_WINDOW (td_test_window), td_session_engine (td_test_session ()),
+                               td_session_recipe (td_test_session ()), NULL, "");
+    gtk_window_present (GTK_WINDOW (dialog));
+    for (guint k = 0; k < states[i].n_scans; k++)
+      for (guint twice = 0; twice < 2; twice++) /* it is in the list once */
+        td_batch_dialog_add (TD_BATCH_DIALOG (dialog), scans[k]);
+    gtk_editable_set_text (td_test_part (dialog, "folder"), states[i].folder);
+    gtk_editable_set_text (td_test_part (dialog, "watch"), states[i].watch);
+    g_object_set (td_test_part (dialog, "which"), "selected", states[i].watches, NULL);
+    g_test_message ("state %u", i);
+    g_assert_cmpint (gtk_widget_get_visible (td_test_part (dialog, "chosen")), ==,
+                     !states[i].watches);
+    g_assert_cmpint (gtk_widget_get_visible (td_test_part (dialog, "watched")), ==,
+                     states[i].watches);
+    g_assert_cmpint (gtk_widget_get_visible (td_test_part (dialog, "none")), ==,
+                     states[i].n_scans == 0);
+    g_assert_cmpint (gtk_widget_get_visible (td_test_part (dialog, "list")), ==,
+                     states[i].n_scans > 0);
+    GtkListBox *list = td_test_part (dialog, "list");
+    g_assert_cmpint (gtk_list_box_get_row_at_index (list, 0) != NULL, ==, states[i].n_scans > 0);
+    g_assert_null (gtk_list_box_get_row_at_index (list, (int) states[i].n_scans));
+    g_assert_cmpint (gtk_widget_get_visible (td_test_part (dialog, "together")), ==,
+                     !states[i].watches && states[i].n_scans > 0);
+    g_assert_cmpstr (gtk_widget_get_tooltip_text (td_test_part (dialog, "accept")), ==,
+                     states[i].tip);
+    g_assert_false (gtk_widget_get_sensitive (td_test_part (dialog, "accept")));
+    td_test_press (dialog, GDK_KEY_Escape);
+    td_test_wait (td_test_window_is_gone, &type, "the dialog to close");
+  }
+}
+
 static gboolean
 batch_has_recipe (gpointer item)
 {
@@ -291,6 +345,7 @@ test_batch (void)
   g_assert_true (table_says (table, "damaged.nxs"));
   GtkWidget *why = td_test_find (td_test_part (table, "table"), GTK_TYPE_LABEL, has_text,
                                  (gpointer) "damaged, cut");
+  td_test_frames (GTK_WIDGET (table));
   g_assert_false (pango_layout_is_ellipsized (gtk_label_get_layout (GTK_LABEL (why))));
   g_autofree char *axis = g_strdup_printf ("%.3f ± ", two->centre_px);
   g_assert_true (table_says (table, axis));
@@ -392,6 +447,17 @@ watches_again (gpointer item)
   return g_strcmp0 (td_job_item_facts (item)->stage, "watching") == 0;
 }
 
+/* Comes as a whole: while it is written in the folder it has another name, of which who watches
+   would tell, too. */
+static void
+arrive (const char *path, const char *bytes, gssize n)
+{
+  g_autofree char *elsewhere = g_build_filename (td_test_folder (), "elsewhere", NULL);
+
+  g_assert_true (g_file_set_contents (elsewhere, bytes, n, NULL));
+  g_assert_cmpint (g_rename (elsewhere, path), ==, 0);
+}
+
 /* A scan comes while no window is open; the watching is found again, says what it passed over, and
    stops. */
 static void
@@ -421,9 +487,9 @@ test_watch (void)
   td_window_leave (td_test_window);
   td_test_wait (window_is_gone, NULL, "the window to be freed");
 
-  g_assert_true (g_file_set_contents (notes, "no scan", -1, NULL));
+  arrive (notes, "no scan", -1);
   g_assert_true (g_file_get_contents (scans[0], &bytes, &n, NULL));
-  g_assert_true (g_file_set_contents (late, bytes, (gssize) n, NULL));
+  arrive (late, bytes, (gssize) n);
   td_test_wait (file_is_there, output, "the volume");
 
   g_application_activate (G_APPLICATION (application));
@@ -467,6 +533,7 @@ main (int argc, char **argv)
   td_test_open (scans[0]);
   g_test_add_func ("/window-batch/dialog", test_dialog);
   g_test_add_func ("/window-batch/stated", test_stated);
+  g_test_add_func ("/window-batch/states", test_states);
   g_test_add_func ("/window-batch/find", test_find);
   g_test_add_func ("/window-batch/looked-at", test_looked_at);
   g_test_add_func ("/window-batch/batch", test_batch);

@@ -256,6 +256,182 @@ test_lines_dragged (void)
   td_test_wait (td_test_slice_is_there, NULL, "the slice");
 }
 
+/* ── Three pictures of one scan ── */
+
+static gpointer
+scan_pane (const char *name)
+{
+  return td_test_part (td_test_scan_view (), name);
+}
+
+static guint
+value_of (const char *adjustment)
+{
+  return (guint) gtk_adjustment_get_value (td_test_part (td_test_scan_view (), adjustment));
+}
+
+/* What is done in one picture moves the others, and nothing leaves the scan. */
+static void
+test_pictures_follow (void)
+{
+  static const struct {
+    const char *pane, *signal;
+    double a, b;
+    guint row, view;
+  } hands[] = {
+    { "projection", "picked", 40, 5.2, 5, 30 },    { "projection", "picked", 40, 1000, 23, 30 },
+    { "projection", "line-moved", 7.4, 0, 7, 30 }, { "projection", "nudged", 1, -2, 10, 31 },
+    { "sinogram", "picked", 3, 77.3, 12, 77 },     { "sinogram", "picked", 3, -9, 12, 0 },
+    { "sinogram", "picked", 3, 1000, 12, 119 },    { "sinogram", "line-moved", 15, 0, 12, 15 },
+    { "sinogram", "nudged", 2, -3, 14, 27 },       { "slice", "nudged", 0, 2, 14, 30 },
+    { "row_adjustment", "slider", 3, 0, 3, 30 },   { "view_adjustment", "slider", 3, 0, 12, 3 },
+  };
+  const TdScanFacts *facts = td_session_facts (td_test_session ());
+  GtkAdjustment *row = scan_pane ("row_adjustment"), *view = scan_pane ("view_adjustment");
+  const double first_row = gtk_adjustment_get_value (row),
+               first_view = gtk_adjustment_get_value (view);
+
+  for (guint i = 0; i < G_N_ELEMENTS (hands); i++) {
+    gtk_adjustment_set_value (row, 12);
+    gtk_adjustment_set_value (view, 30);
+    gpointer pane = scan_pane (hands[i].pane);
+    if (strcmp (hands[i].signal, "slider") == 0)
+      gtk_adjustment_set_value (pane, hands[i].a);
+    else if (strcmp (hands[i].signal, "picked") == 0)
+      g_signal_emit_by_name (td_image_pane_view (pane), "picked", hands[i].a, hands[i].b);
+    else if (strcmp (hands[i].signal, "line-moved") == 0)
+      g_signal_emit_by_name (td_image_pane_view (pane), "line-moved", hands[i].a);
+    else
+      g_signal_emit_by_name (td_image_pane_view (pane), "nudged", (int) hands[i].a,
+                             (int) hands[i].b, FALSE);
+    g_test_message ("%s %s: row %u, view %u", hands[i].pane, hands[i].signal,
+                    value_of ("row_adjustment"), value_of ("view_adjustment"));
+    g_assert_cmpuint (value_of ("row_adjustment"), ==, hands[i].row);
+    g_assert_cmpuint (value_of ("view_adjustment"), ==, hands[i].view);
+    g_assert_cmpuint (td_scan_view_get_row (td_test_scan_view ()), ==, hands[i].row);
+    g_autofree char *angle
+        = g_strdup_printf ("%.2f°", facts->angles_rad[hands[i].view] * 180 / G_PI);
+    g_autofree char *words = g_strdup_printf ("row %u", hands[i].row);
+    g_assert_cmpstr (gtk_label_get_text (scan_pane ("projection.subtitle")), ==, angle);
+    g_assert_cmpstr (gtk_label_get_text (scan_pane ("sinogram.subtitle")), ==, words);
+  }
+  gtk_adjustment_set_value (row, first_row);
+  gtk_adjustment_set_value (view, first_view);
+  td_test_wait (td_test_slice_is_there, NULL, "the slice");
+}
+
+/* The axis moves by so much, across from any picture, and tilts in the projection alone. */
+static void
+test_axis_moves (void)
+{
+  static const struct {
+    const char *pane, *signal;
+    int dx, dy;
+    gboolean fine;
+    double tilt_deg, centre_by, tilt_by;
+  } moves[] = {
+    { "slice", "nudged", 1, 0, FALSE, 0, 0.5, 0 },
+    { "slice", "nudged", -1, 0, TRUE, 0, -0.1, 0 },
+    { "slice", "shifted", -1, 0, FALSE, 0, -0.5, 0 },
+    { "slice", "shifted", 0, 1, FALSE, 0, 0, 0 },
+    { "sinogram", "shifted", 1, 0, TRUE, 0, 0.1, 0 },
+    { "sinogram", "shifted", 0, 1, FALSE, 0, 0, 0 },
+    { "projection", "shifted", 1, 0, FALSE, 0, 0.5, 0 },
+    { "projection", "shifted", 0, -1, FALSE, 0, 0, -0.05 },
+    { "projection", "shifted", 0, 1, TRUE, 0, 0, 0.01 },
+    { "projection", "shifted", 0, 1, FALSE, 9.98, 0, 0.02 },
+    { "projection", "shifted", 0, -1, FALSE, -9.98, 0, -0.02 },
+  };
+  const guint done = td_session_n_done (td_test_session ());
+
+  for (guint i = 0; i < G_N_ELEMENTS (moves); i++) {
+    TdRecipe recipe = *td_session_recipe (td_test_session ());
+    recipe.centre_px = 44;
+    recipe.tilt_deg = moves[i].tilt_deg;
+    td_session_edit (td_test_session (), &recipe, NULL);
+    g_signal_emit_by_name (td_image_pane_view (scan_pane (moves[i].pane)), moves[i].signal,
+                           moves[i].dx, moves[i].dy, moves[i].fine);
+    const TdRecipe *now = td_session_recipe (td_test_session ());
+    g_test_message ("%u: %g, %g", i, now->centre_px, now->tilt_deg);
+    g_assert_cmpfloat_with_epsilon (now->centre_px, 44 + moves[i].centre_by, 1e-9);
+    g_assert_cmpfloat_with_epsilon (now->tilt_deg, moves[i].tilt_deg + moves[i].tilt_by, 1e-9);
+  }
+  td_session_undo (td_test_session (), td_session_n_done (td_test_session ()) - done);
+  td_test_wait (td_test_slice_is_there, NULL, "the slice");
+  /* A box in the slice is the region. */
+  g_signal_emit_by_name (td_image_pane_view (scan_pane ("slice")), "region-drawn", 10.0, 12.0, 30.0,
+                         20.0);
+  const TdRecipe *now = td_session_recipe (td_test_session ());
+  g_assert_true (now->region[0] == 10 && now->region[1] == 12 && now->region[2] == 30
+                 && now->region[3] == 20);
+  td_test_activate ("undo", NULL);
+  td_test_wait (td_test_slice_is_there, NULL, "the slice");
+}
+
+/* Counts are thousands, and what flats and the logarithm make of them is a few. */
+static gboolean
+shows_counts (const char *pane)
+{
+  td_test_wait (td_test_scan_view_is_settled, NULL, "the pictures");
+  return td_image_pane_get_image (scan_pane (pane))->maximum > 100;
+}
+
+/* Pictures as they are stored stay so wherever one goes, and come back prepared. */
+static void
+test_as_stored (void)
+{
+  static const char *const panes[] = { "projection", "sinogram" };
+  GtkAdjustment *row = scan_pane ("row_adjustment"), *view = scan_pane ("view_adjustment");
+  static const char *const labels[] = { "Flat field and logarithm", "All preparation steps" };
+  const double first_row = gtk_adjustment_get_value (row),
+               first_view = gtk_adjustment_get_value (view);
+  const guint done = td_session_n_done (td_test_session ());
+
+  for (guint i = 0; i < 2; i++) {
+    GMenuModel *section = td_test_part (scan_pane (panes[i]), "option_section");
+    g_autofree char *label = NULL;
+    g_assert_cmpint (g_menu_model_get_n_items (section), ==, 1);
+    g_assert_true (
+        g_menu_model_get_item_attribute (section, 0, G_MENU_ATTRIBUTE_LABEL, "s", &label));
+    g_assert_cmpstr (label, ==, labels[i]);
+    g_assert_false (shows_counts (panes[i]));
+    gtk_widget_activate_action (scan_pane (panes[i]), "pane.option", NULL);
+    g_assert_true (shows_counts (panes[i]));
+    g_assert_false (shows_counts (panes[1 - i]));
+    gtk_adjustment_set_value (row, 7 + i);
+    gtk_adjustment_set_value (view, 50 + i);
+    g_assert_true (shows_counts (panes[i]));
+    g_assert_false (shows_counts (panes[1 - i]));
+    TdRecipe recipe = *td_session_recipe (td_test_session ());
+    g_assert_nonnull (td_recipe_add_step (&recipe, "rings", NULL));
+    td_session_edit (td_test_session (), &recipe, NULL);
+    g_assert_true (shows_counts (panes[i]));
+    gtk_widget_activate_action (scan_pane (panes[i]), "pane.option", NULL);
+    g_assert_false (shows_counts (panes[i]));
+    td_test_activate ("undo", NULL);
+  }
+  g_assert_cmpint (g_menu_model_get_n_items (scan_pane ("slice.option_section")), ==, 0);
+  g_assert_cmpuint (td_session_n_done (td_test_session ()), ==, done);
+  gtk_adjustment_set_value (row, first_row);
+  gtk_adjustment_set_value (view, first_view);
+  td_test_wait (td_test_slice_is_there, NULL, "the slice");
+}
+
+/* One picture has all the room, and gives it back. */
+static void
+test_enlarged (void)
+{
+  static const char *const panes[] = { "projection", "sinogram", "slice" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (panes); i++)
+    for (guint back = 0; back < 2; back++) {
+      gtk_toggle_button_set_active (td_test_part (scan_pane (panes[i]), "enlarge"), back == 0);
+      for (guint k = 0; k < G_N_ELEMENTS (panes); k++)
+        g_assert_cmpint (gtk_widget_get_visible (scan_pane (panes[k])), ==, back || k == i);
+      g_assert_cmpint (gtk_widget_get_visible (scan_pane ("down")), ==, back || i < 2);
+    }
+}
+
 /* Where the whole run iterates and the preview does not, the picture says so. */
 static void
 test_iterative_label (void)
@@ -615,6 +791,139 @@ test_leaves (void)
   g_assert_cmpint (status, ==, 0);
 }
 
+static TdReconstructDialog *
+reconstruct_by (const TdRecipe *recipe)
+{
+  return TD_RECONSTRUCT_DIALOG (td_reconstruct_dialog_new (
+      GTK_WINDOW (td_test_window), td_session_engine (td_test_session ()),
+      td_session_scan (td_test_session ()), recipe, NULL, NULL));
+}
+
+static gboolean
+path_is_proposed (gpointer path)
+{
+  return *gtk_editable_get_text (path) != 0;
+}
+
+static TdRecipe accepted;
+static char *accepted_path;
+
+static void
+on_accepted (TdReconstructDialog *dialog, const TdRecipe *recipe, const char *path)
+{
+  accepted = *recipe;
+  g_free (accepted_path);
+  accepted_path = g_strdup (path);
+}
+
+static gboolean
+is_of_limits (GtkWidget *row, gpointer unused)
+{
+  return g_str_equal (adw_preferences_row_get_title (ADW_PREFERENCES_ROW (row)), "Memory limit");
+}
+
+static gboolean
+label_says (GtkWidget *label, gpointer text)
+{
+  return g_str_equal (gtk_label_get_text (GTK_LABEL (label)), text);
+}
+
+/* What the recipe allows of memory stands among what is planned, if it is less than all. */
+static void
+test_memory_limits (void)
+{
+  static const struct {
+    guint64 both_gib, device_gib;
+    const char *says;
+  } limits[] = { { 0, 0, NULL },
+                 { 8, 0, "8.0\u00a0GiB" },
+                 { 0, 4, "4.0\u00a0GiB on the device" },
+                 { 8, 4, "8.0\u00a0GiB, 4.0\u00a0GiB on the device" } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (limits); i++) {
+    TdRecipe recipe = *td_session_recipe (td_test_session ());
+    recipe.memory_limit_bytes = limits[i].both_gib << 30;
+    recipe.device_memory_limit_bytes = limits[i].device_gib << 30;
+    TdReconstructDialog *dialog = reconstruct_by (&recipe);
+    td_test_wait (path_is_proposed, td_test_part (dialog, "path"), "a name");
+    td_test_wait (td_test_plan_is_ready, dialog, "the plan");
+    GtkWidget *row = td_test_find (GTK_WIDGET (dialog), ADW_TYPE_ACTION_ROW, is_of_limits, NULL);
+    g_assert_cmpint (row != NULL, ==, limits[i].says != NULL);
+    g_assert_true (!row
+                   || td_test_find (row, GTK_TYPE_LABEL, label_says, (gpointer) limits[i].says));
+    gtk_window_destroy (GTK_WINDOW (dialog));
+  }
+}
+
+/* How a volume is written: what the recipe has is shown, and what is chosen is the recipe's. The
+   name has the ending of its format. */
+static void
+test_written_as (void)
+{
+  static const struct {
+    guint bits, chosen;
+  } samples[] = { { 32, 0 }, { 16, 1 }, { 8, 2 } };
+  static const struct {
+    const char *typed;
+    guint format;
+    const char *path;
+  } names[] = { { "/data/a.tif", TD_VOLUME_HDF5, "/data/a.h5" },
+                { "/data/a.h5", TD_VOLUME_TIFF_STACK, "/data/a" },
+                { "/data/a", TD_VOLUME_BIGTIFF, "/data/a.tif" },
+                { "/data/a.raw", TD_VOLUME_HDF5, "/data/a.raw.h5" } };
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
+
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (samples); i++) {
+    const gboolean scaled = samples[i / 2].bits != 32, own = i % 2 == 0;
+    recipe.output_bits = samples[i / 2].bits;
+    recipe.output_range_auto = own;
+    recipe.output_low = -0.25;
+    recipe.output_high = 0.75;
+    recipe.output_format = TD_VOLUME_HDF5;
+    TdReconstructDialog *dialog = reconstruct_by (&recipe);
+    g_assert_cmpuint (adw_combo_row_get_selected (td_test_part (dialog, "bits")), ==,
+                      samples[i / 2].chosen);
+    g_assert_cmpuint (adw_combo_row_get_selected (td_test_part (dialog, "format")), ==,
+                      TD_VOLUME_HDF5);
+    g_assert_cmpfloat (td_number_row_get_value (td_test_part (dialog, "low")), ==, -0.25);
+    g_assert_cmpfloat (td_number_row_get_value (td_test_part (dialog, "high")), ==, 0.75);
+    g_assert_cmpint (gtk_switch_get_active (td_test_part (dialog, "range_auto")), ==, own);
+    g_assert_cmpint (gtk_widget_get_visible (td_test_part (dialog, "range_row")), ==, scaled);
+    g_assert_cmpint (gtk_widget_get_visible (td_test_part (dialog, "low")), ==, scaled && !own);
+    g_assert_cmpint (gtk_widget_get_visible (td_test_part (dialog, "high")), ==, scaled && !own);
+    gtk_window_destroy (GTK_WINDOW (dialog));
+  }
+  recipe.output_bits = 32;
+  recipe.output_format = TD_VOLUME_TIFF_STACK;
+  recipe.output_range_auto = TRUE;
+  TdReconstructDialog *dialog = reconstruct_by (&recipe);
+  g_signal_connect (dialog, "accepted", G_CALLBACK (on_accepted), NULL);
+  GtkWidget *path = td_test_part (dialog, "path"), *accept = td_test_part (dialog, "accept");
+  td_test_wait (path_is_proposed, path, "a name");
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
+    gtk_editable_set_text (GTK_EDITABLE (path), names[i].typed);
+    g_object_set (td_test_part (dialog, "format"), "selected", names[i].format, NULL);
+    g_assert_cmpstr (gtk_editable_get_text (GTK_EDITABLE (path)), ==, names[i].path);
+    g_assert_false (gtk_widget_get_sensitive (accept)); /* before it is planned */
+    g_assert_true (gtk_spinner_get_spinning (td_test_part (dialog, "spinner")));
+  }
+  g_autofree char *output = g_build_filename (td_test_folder (), "written-as.h5", NULL);
+  gtk_editable_set_text (GTK_EDITABLE (path), output);
+  g_object_set (td_test_part (dialog, "bits"), "selected", 2, NULL);
+  g_assert_true (gtk_widget_get_visible (td_test_part (dialog, "range_row")));
+  gtk_switch_set_active (td_test_part (dialog, "range_auto"), FALSE);
+  GtkWidget *low = td_test_find (td_test_part (dialog, "low"), GTK_TYPE_SPIN_BUTTON, NULL, NULL);
+  gtk_spin_button_set_value (GTK_SPIN_BUTTON (low), -0.5);
+  td_test_wait (td_test_plan_is_ready, dialog, "the plan");
+  g_assert_false (gtk_spinner_get_spinning (td_test_part (dialog, "spinner")));
+  td_test_click (accept);
+  g_assert_cmpstr (accepted_path, ==, output);
+  g_assert_true (accepted.output_bits == 8 && accepted.output_format == TD_VOLUME_HDF5
+                 && !accepted.output_range_auto && accepted.output_low == -0.5
+                 && accepted.output_high == 0.75);
+  g_clear_pointer (&accepted_path, g_free);
+}
+
 /* A path that is longer than its row shows its end: the volume's own name. */
 static void
 test_path_end (void)
@@ -815,6 +1124,9 @@ main (int argc, char **argv)
   g_test_add_func ("/window-use/axis-line", test_axis_line);
   g_test_add_func ("/window-use/axis-grips", test_axis_grips);
   g_test_add_func ("/window-use/lines-dragged", test_lines_dragged);
+  g_test_add_func ("/window-use/pictures-follow", test_pictures_follow);
+  g_test_add_func ("/window-use/axis-moves", test_axis_moves);
+  g_test_add_func ("/window-use/as-stored", test_as_stored);
   g_test_add_func ("/window-use/one-at-a-time", test_one_at_a_time);
   g_test_add_func ("/window-use/iterative-label", test_iterative_label);
   g_test_add_func ("/window-use/iterated-slice", test_iterated_slice);
@@ -823,6 +1135,9 @@ main (int argc, char **argv)
   g_test_add_func ("/window-use/writing-status", test_writing_status);
   g_test_add_func ("/window-use/labels", test_labels);
   g_test_add_func ("/window-use/missing-flats", test_missing_flats);
+  g_test_add_func ("/window-use/memory-limits", test_memory_limits);
+  g_test_add_func ("/window-use/written-as", test_written_as);
+  g_test_add_func ("/window-use/enlarged", test_enlarged);
   g_test_add_func ("/window-use/path-end", test_path_end);
   g_test_add_func ("/window-use/closed-while-typing", test_closed_while_typing);
   g_test_add_func ("/window-use/key-out-of-sight", test_key_out_of_sight);
