@@ -656,6 +656,8 @@ def main():
     parser.add_argument("--known", action="store_true",
                         help="only tests that are new run with gcov: the others run the lines that they ran before")
     parser.add_argument("--skip", type=int, default=0, help="places that an earlier run has tried (0)")
+    parser.add_argument("--places", type=lambda text: {int(number) for number in text.split(",")},
+                        help="only these, by the numbers of an earlier run, as 3,17")
     options = parser.parse_args()
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     files = subprocess.run(["git", "ls-files"], cwd=root, check=True, capture_output=True,
@@ -665,6 +667,9 @@ def main():
     mutants = [m for f in chosen for m in mutants_of(root, f)]
     random.Random(options.seed).shuffle(mutants)
     mutants = list(enumerate(in_turns(mutants)))[options.skip:]
+    if options.places:
+        mutants = [place for place in mutants if place[0] in options.places]
+        options.count = len(mutants)
     if not mutants:
         sys.exit("there is no place to change in these folders")
     CLOCK.end = time.monotonic() + options.within
