@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* libFuzzer target: any bytes as the file of a cluster's job; what is taken must say and read
    itself alike. */
+#include <stdio.h>
 #include <string.h>
 
 #include "cluster/job-file.h"

@@ -146,6 +146,14 @@ g_async_queue_push (GAsyncQueue *queue, gpointer data)
   real (queue, data);
 }
 
+void
+g_async_queue_push_front (GAsyncQueue *queue, gpointer data)
+{
+  REAL (g_async_queue_push_front);
+  __tsan_release (queue);
+  real (queue, data);
+}
+
 gpointer
 g_async_queue_pop (GAsyncQueue *queue)
 {
