@@ -14,8 +14,9 @@ optional_packages=(
   libopenmpi-dev openmpi-bin liblzf-dev
 )
 test_packages=(xvfb xauth libgl1-mesa-dri)
-# Debian 13 has no clang-format 14; the test of the layout is skipped there.
-optional_test_packages=(clang-format-14 rsync)
+# Debian 13 has no clang-format 14; the test of the layout is skipped there. The clang that PoCL brings,
+# and AMD's library, compile the kernels for AMD's cards.
+optional_test_packages=(clang-format-14 rsync clang-15 rocm-device-libs)
 # Tests start an sshd and a Slurm of their own. Installing these would start the system's, too, where
 # systemd runs: there it is left to the computer's owner, and the tests are skipped without them.
 [ -d /run/systemd/system ] || optional_test_packages+=(
