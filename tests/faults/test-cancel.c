@@ -310,7 +310,10 @@ test_child_ends (void)
   g_assert_cmpuint (td_helper_seconds (3), ==, 3);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     const char *const words[] = { cases[i].what, NULL };
-    char *environment[] = { (char *) "TOLD=1", NULL };
+    /* Where libraries are carried along, nothing begins without them. */
+    const char *libraries = g_getenv ("LD_LIBRARY_PATH");
+    g_autofree char *carried = g_strconcat ("LD_LIBRARY_PATH=", libraries, NULL);
+    char *environment[] = { (char *) "TOLD=1", libraries ? carried : NULL, NULL };
     g_autoptr (GCancellable) cancellable = g_cancellable_new ();
     const gint64 begun = g_get_monotonic_time ();
 
