@@ -11,7 +11,7 @@ typedef struct {
   guint first, n;
   TdRayProjector *rays; /* of these rows alone */
   TdBuffer *lines;      /* of group->batch views; NULL: all are on the device */
-  float *seen;          /* what it sees of projections that others see too */
+  float *seen;          /* what it sees of projections that others see too; pinned */
   gsize n_seen;
   TdBuffer *sums, *weights; /* back-projections in several batches */
 } Member;
@@ -23,6 +23,10 @@ struct TdRayGroup {
   guint failed;
   TdConeTask task;
   TdRayProjector *lead;
+  gboolean on_first; /* the first member's device leads; its lines get what others saw */
+  float *sent;       /* then: what it sends to the others; pinned */
+  gsize n_sent;
+  float *row;        /* of voxels, from member to member; pinned */
   TdRayStore *store; /* NULL: what was measured is in memory */
 };
 
@@ -83,7 +87,9 @@ td_ray_group_new (const TdGroupShares *shares, const TdConeTask *task, const gui
       return NULL;
     }
   }
-  group->lead = group->batch ? td_rays_new (shares->host, task, order, cancellable, error)
+  group->on_first = group->batch && shares->lead == shares->members[0].device
+                    && !td_device_info (shares->lead)->host_pointers;
+  group->lead = group->batch ? td_rays_new (shares->lead, task, order, cancellable, error)
                              : group->members[0].rays;
   return group->lead ? g_steal_pointer (&group) : NULL;
 }
@@ -93,18 +99,25 @@ td_ray_group_free (TdRayGroup *group)
 {
   if (!group)
     return;
+  TdRayProjector *first = group->members[0].rays;
+  for (guint i = 0; i < group->n; i++)
+    if (group->members[i].rays)
+      td_queue_finish (td_rays_queue (group->members[i].rays), NULL);
   if (group->batch)
     td_rays_free (group->lead);
+  if (first) {
+    td_device_host_free (first->device, group->sent);
+    td_device_host_free (first->device, group->row);
+  }
   for (guint i = 0; i < group->n; i++) {
     Member *member = &group->members[i];
 
-    if (member->rays)
-      td_queue_finish (td_rays_queue (member->rays), NULL);
     td_buffer_free (member->lines);
     td_buffer_free (member->sums);
     td_buffer_free (member->weights);
+    if (member->rays)
+      td_device_host_free (member->rays->device, member->seen);
     td_rays_free (member->rays);
-    g_free (member->seen);
   }
   td_cone_task_clear (&group->task);
   g_free (group->members);
@@ -132,7 +145,9 @@ td_ray_group_lead (TdRayGroup *group)
 guint
 td_ray_group_failed (const TdRayGroup *group)
 {
-  return group->batch ? group->failed : 0;
+  const gboolean first = !group->batch || (group->on_first && group->failed == group->n);
+
+  return first ? 0 : group->failed;
 }
 
 gboolean
@@ -395,6 +410,7 @@ typedef struct {
   TdRayViews views;
   gboolean correct;
   TdRayStep step;
+  TdGroupVolume *weights; /* the step's, of all members */
 } Work;
 
 static gsize
@@ -403,21 +419,32 @@ ray_group_view_values (const TdRayGroup *group)
   return (gsize) group->task.n_columns * group->task.n_rows;
 }
 
+/* Room for @n values that @device sends or receives, in *@memory, which has *@had. */
+static gboolean
+ray_group_room (TdDevice *device, float **memory, gsize *had, gsize n, GError **error)
+{
+  if (*had >= n)
+    return TRUE;
+  td_device_host_free (device, *memory);
+  *had = 0;
+  if (!(*memory = td_device_host_alloc (device, n * sizeof **memory, error)))
+    return FALSE;
+  *had = n;
+  return TRUE;
+}
+
 /* The first member's integrals go where the sum will be. */
 static float *
-seen_by (TdRayGroup *group, guint i, const Work *work)
+seen_by (TdRayGroup *group, guint i, const Work *work, GError **error)
 {
   Member *member = &group->members[i];
   const gsize n = work->views.n * ray_group_view_values (group);
 
   if (i == 0)
     return td_buffer_map (work->lines);
-  if (member->n_seen < n) {
-    g_free (member->seen);
-    member->seen = g_new (float, n);
-    member->n_seen = n;
-  }
-  return member->seen;
+  return ray_group_room (member->rays->device, &member->seen, &member->n_seen, n, error)
+             ? member->seen
+             : NULL;
 }
 
 static gboolean
@@ -427,8 +454,12 @@ ray_group_project (TdRayGroup *group, guint i, gpointer user, GError **error)
   const Member *member = &group->members[i];
   TdQueue *queue = td_rays_queue (member->rays);
   const gsize view = ray_group_view_values (group);
-  float *seen = seen_by (group, i, work);
 
+  if (group->on_first && i == 0)
+    return td_rays_project (member->rays, work->volume->parts[0], work->views, work->lines, error);
+  float *seen = seen_by (group, i, work, error);
+  if (!seen)
+    return FALSE;
   for (guint at = 0; at < work->views.n; at += group->batch) {
     const guint n = MIN (group->batch, work->views.n - at);
 
@@ -439,6 +470,22 @@ ray_group_project (TdRayGroup *group, guint i, gpointer user, GError **error)
       return FALSE;
   }
   return TRUE;
+}
+
+/* What the others saw comes to the first member, one after the other. */
+static gboolean
+ray_group_add_there (TdRayGroup *group, const Work *work, GError **error)
+{
+  const guint64 bytes = td_rays_projection_bytes (&group->task, work->views.n);
+  TdQueue *queue = td_rays_queue (group->lead);
+  TdBuffer *lines = group->members[0].lines;
+
+  for (guint i = 1; i < group->n; i++)
+    if (!td_upload (queue, lines, 0, group->members[i].seen, bytes, error)
+        || !td_rays_combine (group->lead, work->lines, (TdRayBlend) { 1, 1 }, lines, work->views.n,
+                             error))
+      return FALSE;
+  return td_queue_finish (queue, error);
 }
 
 typedef struct {
@@ -463,8 +510,14 @@ ray_group_add_view (guint index, gpointer user)
 static gboolean
 project_all (TdRayGroup *group, Work *work, GError **error)
 {
+  /* The first member uses the lead's buffers by a queue of its own. */
+  if (group->on_first && !td_queue_finish (td_rays_queue (group->lead), error))
+    return FALSE;
   if (!ray_group_each (group, ray_group_project, work, error))
     return FALSE;
+  if (group->on_first)
+    return td_queue_finish (td_rays_queue (group->members[0].rays), error)
+           && ray_group_add_there (group, work, error);
   Adding adding = { group, td_buffer_map (work->lines) };
   if (group->n > 1)
     td_parallel_for (work->views.n, ray_group_add_view, &adding);
@@ -525,10 +578,25 @@ ray_group_send (TdRayGroup *group, guint i, const Work *work, guint at, guint n,
 {
   const Member *member = &group->members[i];
   const gsize view = ray_group_view_values (group);
-  const float *lines = td_buffer_map (work->lines);
+  const float *lines = group->on_first ? group->sent : td_buffer_map (work->lines);
 
   return td_upload (td_rays_queue (member->rays), member->lines, 0, lines + at * view,
                     n * view * sizeof *lines, error);
+}
+
+/* What members will send for, if the first of them has it. */
+static gboolean
+ray_group_fetch (TdRayGroup *group, const Work *work, GError **error)
+{
+  const gsize n = work->views.n * ray_group_view_values (group);
+  TdQueue *queue = td_rays_queue (group->lead);
+
+  if (!group->on_first)
+    return TRUE;
+  return (group->n == 1
+          || (ray_group_room (group->lead->device, &group->sent, &group->n_sent, n, error)
+              && td_download (queue, group->sent, work->lines, 0, n * sizeof *group->sent, error)))
+         && td_queue_finish (queue, error);
 }
 
 /* Zeros in *@buffer, made when it is first wanted. */
@@ -570,15 +638,24 @@ ray_group_back (TdRayGroup *group, guint i, gpointer user, GError **error)
 {
   const Work *work = user;
   TdRayProjector *rays = group->members[i].rays;
-  TdBuffer *lines = group->batch ? group->members[i].lines : work->lines,
-           *volume = work->volume->parts[i];
+  const gboolean sent = group->batch && !(group->on_first && i == 0);
+  TdBuffer *lines = sent ? group->members[i].lines : work->lines, *volume = work->volume->parts[i];
+  TdRayStep step = work->step;
 
-  if (group->batch && work->views.n > group->batch)
+  if (sent && work->views.n > group->batch)
     return back_batches (group, i, work, error);
-  if (group->batch && !ray_group_send (group, i, work, 0, work->views.n, error))
+  if (sent && !ray_group_send (group, i, work, 0, work->views.n, error))
     return FALSE;
-  return work->correct ? td_rays_correct (rays, lines, work->views, work->step, volume, error)
+  step.weights = work->weights ? work->weights->parts[i] : NULL;
+  return work->correct ? td_rays_correct (rays, lines, work->views, step, volume, error)
                        : td_rays_back (rays, lines, work->views, volume, error);
+}
+
+static gboolean
+back_all (TdRayGroup *group, Work *work, GError **error)
+{
+  return ray_group_fetch (group, work, error)
+         && ray_group_each (group, ray_group_back, work, error);
 }
 
 gboolean
@@ -587,7 +664,7 @@ td_ray_group_back (TdRayGroup *group, TdBuffer *lines, TdRayViews views, TdGroup
 {
   Work work = { .volume = volume, .lines = lines, .views = views };
 
-  return ray_group_each (group, ray_group_back, &work, error);
+  return back_all (group, &work, error);
 }
 
 gboolean
@@ -598,11 +675,10 @@ td_ray_group_correct (TdRayGroup *group, TdBuffer *lines, TdRayViews views, cons
                 .lines = lines,
                 .views = views,
                 .correct = TRUE,
-                .step = { .relaxation = step->relaxation,
-                          .non_negative = step->non_negative,
-                          .weights = step->weights ? step->weights->parts[0] : NULL } };
+                .step = { .relaxation = step->relaxation, .non_negative = step->non_negative },
+                .weights = step->weights };
 
-  return ray_group_each (group, ray_group_back, &work, error);
+  return back_all (group, &work, error);
 }
 
 /* ── Total variation ── */
@@ -638,20 +714,19 @@ typedef struct {
   gint y;
 } Row;
 
-/* @values: room for one. */
 static gboolean
-ray_group_copy_row (TdRayGroup *group, Row from, Row to, float *values, GError **error)
+ray_group_copy_row (TdRayGroup *group, Row from, Row to, GError **error)
 {
-  const guint64 bytes = (guint64) (group->task.nx + 3) * (group->task.nz + 3) * sizeof *values;
+  const guint64 bytes = (guint64) (group->task.nx + 3) * (group->task.nz + 3) * sizeof *group->row;
   TdQueue *queue = td_rays_queue (group->members[from.member].rays),
           *to_queue = td_rays_queue (group->members[to.member].rays);
 
-  if (!td_download (queue, values, from.part, (from.y + 1) * bytes, bytes, error)
+  if (!td_download (queue, group->row, from.part, (from.y + 1) * bytes, bytes, error)
       || !td_queue_finish (queue, error)) {
     group->failed = from.member;
     return FALSE;
   }
-  if (!td_upload (to_queue, to.part, (to.y + 1) * bytes, values, bytes, error)
+  if (!td_upload (to_queue, to.part, (to.y + 1) * bytes, group->row, bytes, error)
       || !td_queue_finish (to_queue, error)) {
     group->failed = to.member;
     return FALSE;
@@ -662,8 +737,7 @@ ray_group_copy_row (TdRayGroup *group, Row from, Row to, float *values, GError *
 /* What a member's gradient or divergence sees of its neighbours. For the volume it is the row
    behind its last, for the field along y the row before its first. */
 static gboolean
-ray_group_exchange (TdRayGroup *group, const Denoise *work, gboolean field, float *values,
-                    GError **error)
+ray_group_exchange (TdRayGroup *group, const Denoise *work, gboolean field, GError **error)
 {
   for (guint i = 0; i + 1 < group->n; i++) {
     const gint n = (gint) group->members[i].n;
@@ -671,7 +745,7 @@ ray_group_exchange (TdRayGroup *group, const Denoise *work, gboolean field, floa
               before = { i + 1, work->fields[i + 1][1], -1 };
     const Row first = { i + 1, work->out->parts[i + 1], 0 }, behind = { i, work->out->parts[i], n };
 
-    if (!ray_group_copy_row (group, field ? last : first, field ? before : behind, values, error))
+    if (!ray_group_copy_row (group, field ? last : first, field ? before : behind, error))
       return FALSE;
   }
   return TRUE;
@@ -681,7 +755,11 @@ gboolean
 td_ray_group_denoise (TdRayGroup *group, TdGroupVolume *volume, const TdGroupDenoise *denoise,
                       GError **error)
 {
-  g_autofree float *values = g_new (float, (gsize) (group->task.nx + 3) * (group->task.nz + 3));
+  const gsize row = (gsize) (group->task.nx + 3) * (group->task.nz + 3) * sizeof *group->row;
+
+  if (group->n > 1 && !group->row
+      && !(group->row = td_device_host_alloc (group->members[0].rays->device, row, error)))
+    return FALSE;
   TdBuffer *(*fields)[3] = g_malloc (group->n * sizeof *fields);
   Denoise work = { denoise, volume, denoise->spare, fields };
   gboolean ok = TRUE;
@@ -690,12 +768,12 @@ td_ray_group_denoise (TdRayGroup *group, TdGroupVolume *volume, const TdGroupDen
     for (guint k = 0; k < 3; k++)
       fields[i][k] = denoise->field[k]->parts[i];
   for (guint step = 0; ok && step < denoise->steps; step++)
-    ok = ray_group_exchange (group, &work, TRUE, values, error)
+    ok = ray_group_exchange (group, &work, TRUE, error)
          && ray_group_each (group, ray_group_move, &work, error)
-         && ray_group_exchange (group, &work, FALSE, values, error)
+         && ray_group_exchange (group, &work, FALSE, error)
          && ray_group_each (group, ray_group_climb, &work, error);
   work.out = volume;
-  ok = ok && ray_group_exchange (group, &work, TRUE, values, error)
+  ok = ok && ray_group_exchange (group, &work, TRUE, error)
        && ray_group_each (group, ray_group_move, &work, error);
   g_free (fields);
   return ok;

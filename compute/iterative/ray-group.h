@@ -6,10 +6,11 @@
 /**
  * What solvers work with: a group of devices, each with some rows (y) of every volume. Line
  * integrals of parts of a volume add up to those of the whole, whatever the geometry. So the
- * devices exchange nothing but projections (and a row of voxels for total variation). The host
- * has the projections, adds what the members see of each, and sends them the differences. A
- * device that holds everything is a group of one without the host. A device with no room for the
- * projections is a group of one with it.
+ * devices exchange nothing but projections (and a row of voxels for total variation). One device
+ * leads: it has the projections, adds what the members see of each, and sends them the differences.
+ * That is the host, or the first member if that has room. A device that holds everything is a group
+ * of one that leads itself. A device with no room for the projections is a group of one that the
+ * host leads.
  *
  * TdGroupVolume is a volume in parts. Projections are buffers of td_ray_group_lines_new(): the
  * device's own, or the host's. All calls are one thread's; they block.
@@ -26,8 +27,9 @@ typedef struct {
 typedef struct {
   const TdGroupMember *members;
   guint n;
-  guint batch_views; /* views whose projections a device holds; 0: all are on the one device */
-  TdDevice *host;    /* has the projections otherwise */
+  guint batch_views; /* views whose projections a member holds; 0: all are on the one device */
+  TdDevice *lead; /* has the projections otherwise: the host, or the first member's, whose members
+                     hold those of all views that are asked for at once */
 } TdGroupShares;
 
 /* @failed: the member that prevented the group. @order, @cancellable: as in rays.h. */
@@ -62,7 +64,7 @@ gboolean td_ray_group_compare (TdRayGroup *group, TdGroupVolume *volume, TdBuffe
                                TdRayViews views, const TdRayMissing *out, GError **error);
 gboolean td_ray_group_back (TdRayGroup *group, TdBuffer *lines, TdRayViews views,
                             TdGroupVolume *volume, GError **error);
-/* @weights: A' 1 of these places, which only a group of one without the host is given; or NULL. */
+/* @weights: A' 1 of these places, given where no member takes them in batches; or NULL. */
 typedef struct {
   double relaxation;
   gboolean non_negative;

@@ -26,7 +26,7 @@ typedef struct {
                      the volume's typical value */
   double stop_at; /* ends once the relative residual is below this; 0: all iterations */
   gboolean keep_weights; /* sirt, fista-tv: a volume for each subset keeps what its views weigh, so
-                            that no later pass computes it. For a device that holds everything */
+                            that no later pass computes it. For members that hold a subset */
   double tolerance; /* ends once two successive passes have changed the residual by less than this
                        part of it; 0: all iterations */
 } TdSolverSettings;

@@ -143,6 +143,50 @@ test_shared_tilted (void)
   check_shared (scan);
 }
 
+/* OpenCL's devices as graphics cards: one of several leads, and the host only writes. */
+static void
+make_cards (gboolean cards)
+{
+  g_autoptr (GPtrArray) devices = td_engine_devices (engine, "opencl:0,opencl:1", NULL);
+
+  for (guint i = 0; i < devices->len; i++)
+    ((TdDevice *) devices->pdata[i])->info.kind = cards ? TD_DEVICE_GPU : TD_DEVICE_CPU;
+}
+
+static void
+check_cards (TdScan *scan, const char *method)
+{
+  TdTestVolume truth;
+  TdRecipe recipe;
+
+  make_recipe (&recipe, method, "opencl:0");
+  td_test_reconstruct_well (engine, scan, &recipe, &truth);
+  make_cards (TRUE);
+  set (&recipe, "device", "opencl:1,opencl:0");
+  check_same (scan, &recipe, &truth, 1e-5, "stay on opencl:1 and go to");
+  set (&recipe, "device", "opencl:1,host,opencl:0"); /* not by cards alone */
+  check_same (scan, &recipe, &truth, 1e-5, "stay in the host's memory and go to");
+  make_cards (FALSE);
+  td_test_volume_clear (&truth);
+}
+
+static void
+test_cards (void)
+{
+  TdPhantomScan spec;
+  g_autoptr (TdScan) cone = td_test_phantom_scan (&spec, 28, 20, 15, 360, TRUE);
+
+  if (!td_test_two_alike ())
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS (methods); i++)
+    check_cards (cone, methods[i]);
+  spec.geometry.detector_tilt_rad[0] = 0.05;
+  g_autoptr (TdScan) tilted = td_phantom_scan_new (&spec, NULL);
+  check_cards (tilted, "sirt");
+  g_autoptr (TdScan) parallel = td_test_phantom_scan (&spec, 28, 5, 15, 180, FALSE);
+  check_cards (parallel, "cgls");
+}
+
 /* ── Little memory ── */
 
 #define OWN_BYTES ((guint64) 64 << 20) /* what the process itself takes */
@@ -399,6 +443,7 @@ typedef struct {
   const char *path, *devices, *on;
   gint launches, downloads, allocations;
   TdErrorCode code;
+  gboolean cards;
 } Fault;
 
 static const Fault faults[] = {
@@ -408,6 +453,12 @@ static const Fault faults[] = {
   { "alone", "opencl:0", "opencl:0", 60, 1000, 100000, TD_ERROR_DEVICE_LOST },
   { "full", "opencl:0", "opencl:0", 60, 1000, 100000, TD_ERROR_DEVICE_MEMORY },
   { "no-room", "opencl:0,opencl:1", "opencl:1", 100000, 1000, 0, TD_ERROR_DEVICE_MEMORY },
+  { "lead", "opencl:0,opencl:1", "opencl:0", 90, 1000, 100000, TD_ERROR_DEVICE_LOST, TRUE },
+  { "lead-download", "opencl:0,opencl:1", "opencl:0", 100000, 12, 100000, TD_ERROR_DEVICE_BUG,
+    TRUE },
+  { "lead-no-room", "opencl:0,opencl:1", "opencl:0", 100000, 1000, 5, TD_ERROR_DEVICE_MEMORY,
+    TRUE },
+  { "led", "opencl:0,opencl:1", "opencl:1", 45, 1000, 100000, TD_ERROR_DEVICE_LOST, TRUE },
 };
 
 /* What is made again counts once. */
@@ -435,6 +486,7 @@ test_fault (gconstpointer data)
 
   if (!td_test_two_alike ())
     return;
+  make_cards (fault->cards);
   make_recipe (&recipe, "sirt", fault->devices);
   recipe.iterations = 6;
   td_test_reconstruct_well (engine, scan, &recipe, &truth);
@@ -447,6 +499,7 @@ test_fault (gconstpointer data)
   td_faulty.code = fault->code;
   td_test_reconstruct_well (engine, scan, &recipe, &volume);
   td_faulty_end ();
+  make_cards (FALSE);
   g_assert_true (td_faulty_failed ());
   g_test_message ("%s", volume.notes);
   g_autofree char *who = g_strconcat (fault->on, " failed after", NULL);
@@ -529,6 +582,7 @@ main (int argc, char **argv)
   g_test_add_func ("/iterative-group/shared/cone", test_shared_cone);
   g_test_add_func ("/iterative-group/shared/parallel", test_shared_parallel);
   g_test_add_func ("/iterative-group/shared/tilted", test_shared_tilted);
+  g_test_add_func ("/iterative-group/cards", test_cards);
   g_test_add_func ("/iterative-group/shares", test_shares);
   g_test_add_func ("/iterative-group/streamed", test_streamed);
   g_test_add_func ("/iterative-group/helped", test_helped);

@@ -439,6 +439,54 @@ test_iterative (gconstpointer data)
   }
 }
 
+/* Who has the projections of several devices. Where that is the host, a card that holds everything
+   alone is named, since it may be faster. */
+static void
+test_leads (void)
+{
+  static const struct {
+    guint n_cards, n_host;
+    double last; /* of the last card's memory */
+    guint64 mib;
+    const char *lead, *slower; /* NULL: nobody is named */
+  } cases[] = {
+    { 2, 0, 1, 48, "on card:0", NULL },
+    { 4, 0, 0.01, 48, "on card:0", NULL },
+    { 1, 0, 1, 48, NULL, NULL }, /* who has no others */
+    { 1, 1, 1, 48, "in the host's memory", "card:0" },
+    { 2, 1, 100, 1, "in the host's memory", "card:1" }, /* the second alone holds it */
+    { 2, 1, 1, 1, "in the host's memory", NULL },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TdScan) scan = made_scan (TRUE, 64, 48, 60, 0, 0);
+    const char *const options[] = { "method=sirt", "subsets=10" };
+    g_autoptr (TdPlan) plan = host_plan (scan, options, 2);
+    g_autoptr (GPtrArray) devices
+        = some_cards (cases[i].n_cards, cases[i].mib * MIB, cases[i].last);
+    g_autoptr (GPtrArray) host = td_engine_devices (engine, "host", NULL);
+    g_autoptr (GError) error = NULL;
+    TdPlan made = *plan;
+
+    for (guint h = 0; h < cases[i].n_host; h++)
+      g_ptr_array_add (devices, host->pdata[0]);
+    made.devices = devices;
+    made.facts.notes = NULL;
+    made.extra = NULL;
+    td_iterative_plan (&made, NULL, &error);
+    g_assert_no_error (error);
+    g_autofree char *notes = td_messages_join (made.facts.notes, "\n", NULL);
+    g_autofree char *lead = g_strdup_printf ("stay %s and go to the devices", cases[i].lead);
+    g_autofree char *slower = g_strdup_printf ("%s has room for everything", cases[i].slower);
+    g_test_message ("%s", notes);
+    g_assert_cmpint (strstr (notes, lead) != NULL, ==, cases[i].lead != NULL);
+    g_assert_cmpint (strstr (notes, slower) != NULL, ==, cases[i].slower != NULL);
+    g_assert_cmpint (strstr (notes, "has room") != NULL, ==, cases[i].slower != NULL);
+    td_messages_free (made.facts.notes);
+    made.free_extra (made.extra);
+  }
+}
+
 /* ── Copies ── */
 
 /* Where turned frames wait, and whether the scan is read once: by what memory is left, to the byte.
@@ -552,6 +600,7 @@ main (int argc, char **argv)
   }
   g_test_add_func ("/plan-cards/copies", test_copies);
   g_test_add_func ("/plan-cards/turned", test_turned);
+  g_test_add_func ("/plan-cards/leads", test_leads);
   for (guint i = 0; i < G_N_ELEMENTS (iterative_jobs); i++) {
     g_autofree char *path = g_strdup_printf ("/plan-cards/iterative/%02u", i);
     g_test_add_data_func (path, GUINT_TO_POINTER (i), test_iterative);

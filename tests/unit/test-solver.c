@@ -1042,6 +1042,25 @@ fill (float *values, gsize n, guint32 seed)
     values[i] = (float) g_rand_double_range (rand, -1, 1);
 }
 
+/* Projections from and to whoever has them. */
+static void
+lines_get (TdRayGroup *group, TdBuffer *lines, float *values, gsize n)
+{
+  TdQueue *queue = td_rays_queue (td_ray_group_lead (group));
+
+  g_assert_true (td_download (queue, values, lines, 0, n * sizeof *values, NULL));
+  g_assert_true (td_queue_finish (queue, NULL));
+}
+
+static void
+lines_set (TdRayGroup *group, TdBuffer *lines, const float *values, gsize n)
+{
+  TdQueue *queue = td_rays_queue (td_ray_group_lead (group));
+
+  g_assert_true (td_upload (queue, lines, 0, values, n * sizeof *values, NULL));
+  g_assert_true (td_queue_finish (queue, NULL));
+}
+
 /* Boxes in and out, whatever members they lie on. @x holds what the volume does. */
 static void
 check_boxes (TdRayGroup *group, TdGroupVolume *volume, float *x)
@@ -1123,10 +1142,10 @@ check_projection (TdRayGroup *group, TdGroupVolume *volume, const float *x, cons
   g_autoptr (TdBuffer) lines = td_ray_group_lines_new (group, 3, NULL);
   g_autoptr (TdGroupVolume) sum = td_ray_group_volume_new (group, NULL);
   double there[P_VIEW], back[P_VOXELS] = { 0 };
-  float turned[P_VIEW], out[P_VOXELS], *values = td_buffer_map (lines);
+  float turned[P_VIEW], out[P_VOXELS], values[3 * P_VIEW];
 
   g_assert_true (td_ray_group_project (group, volume, views, lines, NULL));
-  g_assert_true (td_ray_group_finish (group, NULL));
+  lines_get (group, lines, values, 3 * P_VIEW);
   for (guint i = 0; i < views.n; i++) {
     memset (there, 0, sizeof there);
     td_rays_reference_project (task, order[views.first + i], x, there);
@@ -1135,6 +1154,7 @@ check_projection (TdRayGroup *group, TdGroupVolume *volume, const float *x, cons
                                       there[k], 2e-3);
   }
   fill (values, 3 * P_VIEW, 4);
+  lines_set (group, lines, values, 3 * P_VIEW);
   for (guint i = 0; i < views.n; i++) {
     for (guint k = 0; k < P_VIEW; k++)
       turned[k] = values[i * P_VIEW + k % P_COLUMNS * P_ROWS + k / P_COLUMNS];
@@ -1158,17 +1178,17 @@ correct_and_denoise (TdRayGroup *group, TdGroupVolume *volume, Outcome *outcome)
       = { td_ray_group_lines_new (group, 3, NULL), td_ray_group_lines_new (group, 3, NULL) };
   g_autoptr (TdBuffer) measured = td_ray_group_lines_new (group, P_VIEWS, NULL);
   double squares, sum = 0;
-  float *values = td_buffer_map (measured);
+  float values[P_VIEWS * P_VIEW];
 
   fill (values, P_VIEWS * P_VIEW, 5);
+  lines_set (group, measured, values, P_VIEWS * P_VIEW);
   for (guint i = 0; i < P_VIEWS * P_VIEW; i++)
     sum += (double) values[i] * values[i];
   g_assert_true (td_ray_group_measured_squares (group, measured, &squares, NULL));
   g_assert_cmpfloat_with_epsilon (squares, sum, 1e-4);
   g_assert_true (td_ray_group_compare (group, volume, measured, views, &missing, NULL));
-  g_assert_true (td_ray_group_finish (group, NULL));
-  memcpy (outcome->missing, td_buffer_map (missing.lines), sizeof outcome->missing);
-  memcpy (outcome->squares, td_buffer_map (missing.squares), sizeof outcome->squares);
+  lines_get (group, missing.lines, outcome->missing, 3 * P_VIEW);
+  lines_get (group, missing.squares, outcome->squares, 3 * P_VIEW);
   g_assert_true (td_ray_group_correct (group, missing.lines, views, &step, volume, NULL));
   g_assert_true (td_ray_group_give (group, volume, &all, outcome->corrected, NULL));
   denoise.spare = td_ray_group_volume_new (group, NULL);
@@ -1209,7 +1229,73 @@ check_correction (const TdConeTask *task, const guint *order, const float *x,
   g_assert_cmpuint (unseen, >, 0);
 }
 
+/* The same correction by weights that are known. @x is what the volume was. */
+static void
+check_weights (TdRayGroup *group, const float *x, const Outcome *outcome)
+{
+  const TdRayBox all = { { 0 }, { PX, PY, PZ } };
+  const TdRayViews views = { 1, 3 };
+  g_autoptr (TdBuffer) lines = td_ray_group_lines_new (group, 3, NULL);
+  g_autoptr (TdGroupVolume) volume = td_ray_group_volume_new (group, NULL);
+  g_autoptr (TdGroupVolume) weights = td_ray_group_volume_new (group, NULL);
+  const TdGroupStep step = { .relaxation = 0.7, .non_negative = TRUE, .weights = weights };
+  float out[P_VOXELS];
+
+  g_assert_true (td_rays_fill_ones (td_ray_group_lead (group), 3, lines, NULL));
+  g_assert_true (td_ray_group_back (group, lines, views, weights, NULL));
+  lines_set (group, lines, outcome->missing, 3 * P_VIEW);
+  g_assert_true (td_ray_group_put (group, x, &all, -G_MAXFLOAT, volume, NULL));
+  g_assert_true (td_ray_group_correct (group, lines, views, &step, volume, NULL));
+  g_assert_true (td_ray_group_give (group, volume, &all, out, NULL));
+  for (guint k = 0; k < P_VOXELS; k++)
+    g_assert_cmpfloat_with_epsilon (out[k], outcome->corrected[k], 1e-4);
+}
+
 /* However a volume is split, and projections come in batches, a group does what one device does. */
+static void
+check_split (TdDevice *device, const Split *split, gboolean tilted, const Outcome *whole,
+             Outcome *outcome)
+{
+  const guint order[P_VIEWS] = { 3, 1, 4, 0, 2 };
+  const TdRayBox all = { { 0 }, { PX, PY, PZ } };
+  g_autoptr (GError) error = NULL;
+  TdGroupMember members[3];
+  float x[P_VOXELS];
+  TdConeTask task;
+  guint failed;
+
+  g_test_message ("%s, %u parts, %u views", tilted ? "tilted" : "upright", split->n, split->batch);
+  parts_task (&task, tilted);
+  for (guint m = 0, first = 0; m < split->n; first += split->rows[m++])
+    members[m] = (TdGroupMember) { device, first, split->rows[m] };
+  const TdGroupShares shares = { members, split->n, split->batch, device };
+  g_autoptr (TdRayGroup) group = td_ray_group_new (&shares, &task, order, &failed, NULL, &error);
+  g_assert_no_error (error);
+  TdGroupVolume *volume = td_ray_group_volume_new (group, &error);
+  fill (x, P_VOXELS, 2);
+  g_assert_true (td_ray_group_put (group, x, &all, -G_MAXFLOAT, volume, &error));
+  check_boxes (group, volume, x);
+  check_vectors (group, volume, x);
+  check_projection (group, volume, x, order);
+  correct_and_denoise (group, volume, outcome);
+  check_correction (&task, order, x, outcome);
+  if (split->batch == 0 || split->batch >= 3)
+    check_weights (group, x, outcome);
+  for (guint k = 0; whole && k < 3 * P_VIEW; k++) {
+    g_assert_cmpfloat_with_epsilon (outcome->missing[k], whole->missing[k], 1e-4);
+    g_assert_cmpfloat_with_epsilon (outcome->squares[k], whole->squares[k], 1e-3);
+  }
+  for (guint k = 0; k < P_VOXELS; k++) {
+    g_assert_cmpfloat (outcome->corrected[k], >=, 0);
+    if (!whole)
+      continue;
+    g_assert_cmpfloat_with_epsilon (outcome->corrected[k], whole->corrected[k], 1e-4);
+    g_assert_cmpfloat_with_epsilon (outcome->denoised[k], whole->denoised[k], 1e-4);
+  }
+  td_ray_group_volume_free (volume);
+  td_cone_task_clear (&task);
+}
+
 static void
 test_parts (void)
 {
@@ -1217,55 +1303,48 @@ test_parts (void)
     { 1, { 11 }, 0 },   { 1, { 11 }, 2 },      { 1, { 11 }, 20 },
     { 2, { 4, 7 }, 3 }, { 3, { 1, 9, 1 }, 1 }, { 3, { 5, 2, 4 }, 2 },
   };
-  const guint order[P_VIEWS] = { 3, 1, 4, 0, 2 };
   g_autofree Outcome *outcomes = g_new (Outcome, 2);
+  g_autoptr (TdDevice) host = td_device_open ("host", NULL);
 
   for (guint tilted = 0; tilted < 2; tilted++)
     for (guint i = 0; i < G_N_ELEMENTS (splits); i++) {
-      const Split *split = &splits[i];
-      const TdRayBox all = { { 0 }, { PX, PY, PZ } };
-      g_autoptr (GError) error = NULL;
-      g_autoptr (TdDevice) device = td_device_open ("host", &error);
-      TdGroupMember members[3];
-      float x[P_VOXELS];
-      TdConeTask task;
-      guint failed;
-
-      parts_task (&task, tilted);
-      for (guint m = 0, first = 0; m < split->n; first += split->rows[m++])
-        members[m] = (TdGroupMember) { device, first, split->rows[m] };
-      const TdGroupShares shares = { members, split->n, split->batch, device };
-      TdRayGroup *group = td_ray_group_new (&shares, &task, order, &failed, NULL, &error);
-      g_assert_no_error (error);
-      TdGroupVolume *volume = td_ray_group_volume_new (group, &error);
-      fill (x, P_VOXELS, 2);
-      g_assert_true (td_ray_group_put (group, x, &all, -G_MAXFLOAT, volume, &error));
-      g_test_message ("%s, split %u", tilted ? "tilted" : "upright", i);
-      check_boxes (group, volume, x);
-      check_vectors (group, volume, x);
-      check_projection (group, volume, x, order);
-      correct_and_denoise (group, volume, &outcomes[i > 0]);
-      check_correction (&task, order, x, &outcomes[i > 0]);
-      for (guint k = 0; k < 3 * P_VIEW; k++) {
-        g_assert_cmpfloat_with_epsilon (outcomes[i > 0].missing[k], outcomes[0].missing[k], 1e-4);
-        g_assert_cmpfloat_with_epsilon (outcomes[i > 0].squares[k], outcomes[0].squares[k], 1e-3);
-      }
-      for (guint k = 0; k < P_VOXELS; k++) {
-        g_assert_cmpfloat_with_epsilon (outcomes[i > 0].corrected[k], outcomes[0].corrected[k],
-                                        1e-4);
-        g_assert_cmpfloat_with_epsilon (outcomes[i > 0].denoised[k], outcomes[0].denoised[k], 1e-4);
-        g_assert_cmpfloat (outcomes[i > 0].corrected[k], >=, 0);
-      }
+      check_split (host, &splits[i], tilted, i > 0 ? &outcomes[0] : NULL, &outcomes[i > 0]);
       if (i == 0) {
         td_test_pin_values ("missing", outcomes[0].missing, 3 * P_VIEW);
         td_test_pin_values ("squares", outcomes[0].squares, 3 * P_VIEW);
         td_test_pin_values ("corrected", outcomes[0].corrected, P_VOXELS);
         td_test_pin_values ("denoised", outcomes[0].denoised, P_VOXELS);
       }
-      td_ray_group_volume_free (volume);
-      td_ray_group_free (group);
-      td_cone_task_clear (&task);
     }
+}
+
+/* The same where the first member leads, by each device with memory of its own. */
+static void
+test_parts_of_cards (void)
+{
+  static const Split splits[] = { { 1, { 11 }, 0 },
+                                  { 1, { 11 }, 3 },
+                                  { 2, { 4, 7 }, 3 },
+                                  { 3, { 1, 9, 1 }, 3 },
+                                  { 3, { 5, 2, 4 }, 20 } };
+  g_autofree Outcome *outcomes = g_new (Outcome, 2);
+  g_autoptr (GPtrArray) entries = td_device_list ();
+  guint tried = 0;
+
+  for (guint d = 0; d < entries->len; d++) {
+    const TdDeviceEntry *entry = g_ptr_array_index (entries, d);
+    g_autoptr (TdDevice) device = entry->available ? td_device_open (entry->id, NULL) : NULL;
+
+    if (!device || td_device_info (device)->host_pointers)
+      continue;
+    g_test_message ("%s", entry->id);
+    tried++;
+    for (guint tilted = 0; tilted < 2; tilted++)
+      for (guint i = 0; i < G_N_ELEMENTS (splits); i++)
+        check_split (device, &splits[i], tilted, i > 0 ? &outcomes[0] : NULL, &outcomes[i > 0]);
+  }
+  if (!tried)
+    g_test_skip ("no OpenCL or CUDA here");
 }
 
 int
@@ -1287,6 +1366,7 @@ main (int argc, char **argv)
   g_test_add_func ("/solver/store-lost", test_store_lost);
   g_test_add_func ("/solver/order", test_order);
   g_test_add_func ("/solver/parts", test_parts);
+  g_test_add_func ("/solver/parts-of-cards", test_parts_of_cards);
   g_test_add_func ("/solver/denoise", test_denoise);
   g_test_add_func ("/solver/strength", test_strength);
   return g_test_run ();

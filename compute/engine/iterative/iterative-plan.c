@@ -240,6 +240,7 @@ td_iterative_cut_clear (TdIterativeCut *cut)
 {
   g_clear_pointer (&cut->members, g_free);
   cut->n = cut->batch_views = 0;
+  cut->lead = NULL;
   cut->in_file = cut->keep_weights = FALSE;
 }
 
@@ -298,15 +299,16 @@ budget_of (const TdPlan *plan, TdDevice *device, guint sharing, guint64 taken)
 }
 
 static guint64
-member_bytes (const TdPlan *plan, guint n, guint batch)
+member_bytes (const TdPlan *plan, guint n, guint batch, gboolean keep_weights)
 {
   const TdIterativePlan *self = plan->extra;
+  TdSolverSettings settings = self->settings;
 
+  settings.keep_weights = keep_weights;
   const guint64 slice = (guint64) self->task.nx * self->task.ny * sizeof (float);
   const guint64 at_once = MAX (slice, MIN (self->portion_bytes, td_iterative_slab_bytes (self)));
 
-  return td_solver_member_bytes (&self->task, &self->settings, n, batch)
-         + at_once / self->task.ny * n;
+  return td_solver_member_bytes (&self->task, &settings, n, batch) + at_once / self->task.ny * n;
 }
 
 gboolean
@@ -333,11 +335,25 @@ iterative_alone_bytes (const TdPlan *plan, gboolean in_file, gboolean keep_weigh
          + iterative_aside_bytes (plan);
 }
 
+/* What the projections take of a card that leads, beside its part of the volume. */
+static guint64
+iterative_lead_bytes (const TdPlan *plan)
+{
+  const TdIterativePlan *self = plan->extra;
+
+  return td_solver_lines_bytes (&self->task, &self->settings, 1, 0) + iterative_aside_bytes (plan);
+}
+
 static guint64
 iterative_member_needs (const TdPlan *plan, const TdIterativeCut *cut, guint index)
 {
-  return cut->batch_views ? member_bytes (plan, cut->members[index].n, cut->batch_views)
-                          : iterative_alone_bytes (plan, cut->in_file, cut->keep_weights);
+  const TdIterativePlan *self = plan->extra;
+  const gboolean leads = index == 0 && cut->lead != self->host;
+
+  return cut->batch_views
+             ? member_bytes (plan, cut->members[index].n, cut->batch_views, cut->keep_weights)
+                   + (leads ? iterative_lead_bytes (plan) : 0)
+             : iterative_alone_bytes (plan, cut->in_file, cut->keep_weights);
 }
 
 guint64
@@ -345,15 +361,20 @@ td_iterative_host_bytes (const TdPlan *plan, const TdIterativeCut *cut)
 {
   const TdIterativePlan *self = plan->extra;
 
-  return cut->batch_views == 0 ? 0
-                               : td_solver_lines_bytes (&self->task, &self->settings, cut->n,
-                                                        stored_rows (self, cut->in_file))
-                                     + iterative_aside_bytes (plan);
+  if (cut->batch_views == 0)
+    return 0;
+  if (cut->lead != self->host) /* what goes from member to member */
+    return cut->n * td_rays_projection_bytes (&self->task, cut->batch_views);
+  return td_solver_lines_bytes (&self->task, &self->settings, cut->n,
+                                stored_rows (self, cut->in_file))
+         + iterative_aside_bytes (plan);
 }
 
-/* Rows that the device has memory for. @sharing, @taken: budget_of()'s. */
+/* Rows that the device has memory for. @sharing, @taken: budget_of()'s. @aside: bytes of its memory
+   for anything else. */
 static guint
-most_rows (const TdPlan *plan, TdDevice *device, guint batch, guint sharing, guint64 taken)
+most_rows (const TdPlan *plan, TdDevice *device, guint batch, guint sharing, guint64 taken,
+           guint64 aside)
 {
   const TdIterativePlan *self = plan->extra;
   const TdDeviceInfo *info = td_device_info (device);
@@ -365,7 +386,7 @@ most_rows (const TdPlan *plan, TdDevice *device, guint batch, guint sharing, gui
     const guint64 largest = MAX (td_ray_group_volume_bytes (&self->task, n),
                                  td_rays_projection_bytes (&self->task, batch));
 
-    if (member_bytes (plan, n, batch) <= budget
+    if (member_bytes (plan, n, batch, FALSE) + aside <= budget
         && (!info->max_alloc_bytes || largest <= info->max_alloc_bytes))
       low = n;
     else
@@ -428,6 +449,7 @@ fill_cut (TdIterativeCut *cut, GPtrArray *devices, const guint *shares, TdDevice
 
   cut->batch_views = batch;
   cut->in_file = in_file;
+  cut->lead = host;
   cut->members = g_new0 (TdGroupMember, devices->len + 1);
   cut->n = 0;
   for (guint i = 0; i <= devices->len; i++) {
@@ -460,13 +482,64 @@ iterative_cut_share (const TdPlan *plan, GPtrArray *devices, guint batch, gboole
     has_host = has_host || td_device_info (devices->pdata[i])->host_pointers;
   const guint sharing = iterative_cut_sharing (devices) + (helped && !has_host);
   for (guint i = 0; i < devices->len; i++)
-    most[i] = most_rows (plan, devices->pdata[i], batch, sharing, lines);
+    most[i] = most_rows (plan, devices->pdata[i], batch, sharing, lines, 0);
   const guint left = share_rows (self->task.ny, speeds, most, devices->len, shares);
   if (left > 0
-      && (!helped || has_host || most_rows (plan, self->host, batch, sharing, lines) < left))
+      && (!helped || has_host || most_rows (plan, self->host, batch, sharing, lines, 0) < left))
     return FALSE;
   fill_cut (cut, devices, shares, self->host, left, batch, in_file);
   return TRUE;
+}
+
+/* What the subsets weigh is kept where that takes no more than half of a device: other jobs want
+   some too. */
+static gboolean
+iterative_keeps_weights (const TdPlan *plan, const TdIterativeCut *cut)
+{
+  const TdIterativePlan *self = plan->extra;
+  TdIterativeCut kept = *cut;
+
+  kept.keep_weights = TRUE;
+  for (guint i = 0; i < cut->n; i++)
+    if (iterative_cut_is_cpu (cut->members[i].device)
+        || iterative_member_needs (plan, &kept, i)
+               > budget_of (plan, cut->members[i].device, 1, 0) / 2)
+      return FALSE;
+  return self->settings.kind != TD_SOLVER_CGLS && self->settings.iterations > 1;
+}
+
+/* Several cards, of which the first has the projections: no sum is the host's, and nothing is kept
+   there. Each holds what is sent of a whole subset. */
+static gboolean
+iterative_cut_cards (const TdPlan *plan, GPtrArray *devices, TdIterativeCut *cut)
+{
+  const TdIterativePlan *self = plan->extra;
+  TdDevice *first = devices->pdata[0];
+  const guint64 largest = td_device_info (first)->max_alloc_bytes;
+  const guint batch = td_solver_most_views (self->task.n_views, &self->settings);
+  g_autofree double *speeds = g_new (double, devices->len);
+  g_autofree guint *most = g_new (guint, devices->len), *shares = g_new (guint, devices->len);
+
+  if (devices->len == 1
+      || (largest && td_rays_projection_bytes (&self->task, self->task.n_views) > largest))
+    return FALSE;
+  set_speeds (plan, devices, speeds);
+  for (guint i = 0; i < devices->len; i++) {
+    if (iterative_cut_is_cpu (devices->pdata[i]))
+      return FALSE;
+    most[i] = most_rows (plan, devices->pdata[i], batch, 0, 0,
+                         i == 0 ? iterative_lead_bytes (plan) : 0);
+  }
+  if (share_rows (self->task.ny, speeds, most, devices->len, shares) > 0 || shares[0] == 0
+      || shares[0] == self->task.ny)
+    return FALSE;
+  fill_cut (cut, devices, shares, first, 0, batch, FALSE);
+  if (td_iterative_host_bytes (plan, cut) <= iterative_host_left (plan)) {
+    cut->keep_weights = iterative_keeps_weights (plan, cut);
+    return TRUE;
+  }
+  td_iterative_cut_clear (cut);
+  return FALSE;
 }
 
 /* @where, @how: static, "" for nothing to add. */
@@ -508,30 +581,16 @@ iterative_cut_too_large (const TdPlan *plan, GPtrArray *devices)
 
 /* Everything on the one device, or all but what was measured: that only on the host. */
 static gboolean
-fits_alone (const TdPlan *plan, GPtrArray *devices, gboolean in_file)
+iterative_cut_holds_all (const TdPlan *plan, TdDevice *device, gboolean in_file)
 {
   const TdIterativePlan *self = plan->extra;
-  TdDevice *device = devices->pdata[0];
   const TdDeviceInfo *info = td_device_info (device);
   const guint64 largest = MAX (td_rays_volume_bytes (&self->task),
                                td_rays_projection_bytes (&self->task, self->task.n_views));
 
-  return devices->len == 1 && (!in_file || info->host_pointers)
+  return (!in_file || info->host_pointers)
          && iterative_alone_bytes (plan, in_file, FALSE) <= budget_of (plan, device, 1, 0)
          && (in_file || !info->max_alloc_bytes || largest <= info->max_alloc_bytes);
-}
-
-/* What the subsets weigh is kept where that takes no more than half of the device: other jobs want
-   some too. */
-static gboolean
-iterative_keeps_weights (const TdPlan *plan, GPtrArray *devices, gboolean in_file)
-{
-  const TdIterativePlan *self = plan->extra;
-  TdDevice *device = devices->pdata[0];
-
-  return self->settings.kind != TD_SOLVER_CGLS && self->settings.iterations > 1
-         && !iterative_cut_is_cpu (device)
-         && iterative_alone_bytes (plan, in_file, TRUE) <= budget_of (plan, device, 1, 0) / 2;
 }
 
 gboolean
@@ -544,13 +603,16 @@ td_iterative_cut (const TdPlan *plan, GPtrArray *devices, gboolean in_file, TdIt
   const TdGroupMember all = { first, 0, self->task.ny };
 
   td_iterative_cut_clear (cut);
-  if (fits_alone (plan, devices, in_file)) {
+  if (devices->len == 1 && iterative_cut_holds_all (plan, first, in_file)) {
     cut->members = g_memdup2 (&all, sizeof all);
     cut->n = 1;
     cut->in_file = in_file;
-    cut->keep_weights = iterative_keeps_weights (plan, devices, in_file);
+    cut->lead = first;
+    cut->keep_weights = iterative_keeps_weights (plan, cut);
     return TRUE;
   }
+  if (!in_file && iterative_cut_cards (plan, devices, cut))
+    return TRUE;
   /* Views in parts cost less than rows that the host computes. */
   for (gint helped = 0; helped < 2 && !alone; helped++)
     for (guint batch = td_solver_most_views (self->task.n_views, &self->settings); batch >= 1;
@@ -663,6 +725,29 @@ td_iterative_rate_key (const TdPlan *plan)
                           iterative_plan_tilted (plan, plan->extra) ? " leaning" : "");
 }
 
+/* Whoever names several devices wants to be faster (docs/benchmarks.md, Little memory and several
+   devices). */
+static void
+describe_slower (TdPlan *plan, const TdIterativePlan *self)
+{
+  const TdIterativeCut *cut = &self->cut;
+
+  if (cut->n == 1 || cut->lead != self->host)
+    return;
+  for (guint i = 0; i < cut->n; i++) {
+    TdDevice *device = cut->members[i].device;
+    const char *id = td_device_info (device)->id;
+
+    if (iterative_cut_is_cpu (device) || !iterative_cut_holds_all (plan, device, FALSE))
+      continue;
+    td_plan_note (plan,
+                  "%s has room for everything, and alone may be faster ({device=%s}): what "
+                  "several devices see and miss of each subset passes through the host.",
+                  id, id);
+    return;
+  }
+}
+
 /* Why the projections are not on the device, and who has what of the volume. */
 static void
 describe_cut (TdPlan *plan, const TdIterativePlan *self)
@@ -683,12 +768,15 @@ describe_cut (TdPlan *plan, const TdIterativePlan *self)
                             td_device_info (cut->members[i].device)->id);
   td_plan_note (
       plan, "The projections, %s, stay %p and go to %p, up to %u [view|views] at a time.", all,
-      td_message_new_plain (cut->in_file ? N_ ("with the host") : N_ ("in the host's memory")),
+      cut->lead != self->host ? td_message_new ("on %s", td_device_info (cut->lead)->id)
+                              : td_message_new_plain (cut->in_file ? N_ ("with the host")
+                                                                   : N_ ("in the host's memory")),
       td_message_new_plain (cut->n > 1 ? N_ ("the devices that share the volume")
                                        : N_ ("the device, which has no room for all")),
       cut->batch_views);
   if (cut->n > 1)
     td_plan_note (plan, "Of the volume's %u rows y there are %s.", self->task.ny, shares->str);
+  describe_slower (plan, self);
 }
 
 /* Of the scan: one copy, or what filtering reads and then each slab with the rows around it. */

@@ -381,9 +381,9 @@ iterative_iterate (Run *run, GError **error)
   g_autofree guint *order = td_solver_order (run->task.n_views, settings.subsets);
 
   back_to_kept (run);
-  run->device = run->cut.batch_views ? run->self->host : run->cut.members[0].device;
+  run->device = run->cut.lead;
   const TdGroupShares shares
-      = { run->cut.members, run->cut.n, run->cut.batch_views, run->self->host };
+      = { run->cut.members, run->cut.n, run->cut.batch_views, run->cut.lead };
   run->group = td_ray_group_new (&shares, &run->task, order, &run->failed, run->cancellable, error);
   if (!run->group || (!run->measured && !run->store && !iterative_load (run, order, error)))
     return NULL;
@@ -441,9 +441,7 @@ go_on (Run *run, const GError *reason)
       && !(td_iterative_can_store (run->self)
            && td_iterative_cut (run->plan, run->devices, TRUE, &run->cut, NULL)))
     return FALSE;
-  /* One device alone wants them to itself. */
-  if ((run->cut.batch_views == 0 && run->cut.members[0].device != run->device)
-      || run->cut.in_file != in_file)
+  if (run->cut.lead != run->device || run->cut.in_file != in_file)
     iterative_forget (run);
   td_job_note (run->job,
                "%s failed after %u [pass|passes]: %p. %s went on without it, from what %u "

@@ -9,10 +9,10 @@
 /**
  * Iterative methods as jobs. They correct the whole volume by all of its projections. The wanted
  * part of the volume (rows, region) is cut out at the end. Volume and projections lie in the memory
- * of one device if that holds them. If it does not, or if there are several devices, the
- * projections stay with the host. Each device then has some rows of the volume
- * (compute/iterative/ray-group.h). A cone beam's volume is always computed as a whole. A parallel
- * beam's slices know nothing of each other, and go in slabs if they must.
+ * of one device if that holds them. Several devices each have some rows of the volume
+ * (compute/iterative/ray-group.h), and so has one that does not. The projections are then with the
+ * first of several cards, or with the host. A cone beam's volume is always computed as a whole. A
+ * parallel beam's slices know nothing of each other, and go in slabs if they must.
  */
 
 /* Where iterations begin (recipe.start). */
@@ -23,6 +23,7 @@ typedef struct {
   TdGroupMember *members; /* devices are not referenced */
   guint n;
   guint batch_views;     /* 0: everything is on the one device */
+  TdDevice *lead;        /* who has the projections */
   gboolean in_file;      /* what was measured is in a file (compute/iterative/ray-store.h) */
   gboolean keep_weights; /* TdSolverSettings' */
 } TdIterativeCut;
