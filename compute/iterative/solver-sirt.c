@@ -45,7 +45,7 @@ sirt_init (Sirt *sirt, GError **error)
       || !(sirt->missing.lines = td_ray_group_lines_new (solver->group, largest, error))
       || !(sirt->missing.squares = td_ray_group_lines_new (solver->group, largest, error)))
     return FALSE;
-  if (solver->settings->keep_weights)
+  if (solver->settings->kept_subsets)
     sirt->weights = g_ptr_array_new_with_free_func ((GDestroyNotify) td_ray_group_volume_free);
   if (solver->settings->kind == TD_SOLVER_SIRT)
     return TRUE;
@@ -112,7 +112,7 @@ solver_sirt_weights (Sirt *sirt, guint index, TdRayViews views, TdGroupVolume **
   TdRayProjector *lead = td_ray_group_lead (group);
 
   *weights = NULL;
-  if (!sirt->weights)
+  if (index >= sirt->solver->settings->kept_subsets)
     return TRUE;
   if (index == sirt->weights->len) {
     g_autoptr (TdGroupVolume) volume = td_ray_group_volume_new (group, error);

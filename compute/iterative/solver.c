@@ -101,7 +101,7 @@ td_solver_member_bytes (const TdConeTask *task, const TdSolverSettings *settings
   const guint most = td_solver_most_views (task->n_views, settings);
   const gboolean cgls = settings->kind == TD_SOLVER_CGLS;
   const guint more = batch > 0 && batch < most && !cgls ? 2 : 0; /* sums, weights */
-  const guint kept = settings->keep_weights ? settings->subsets : 0;
+  const guint kept = MIN (settings->kept_subsets, settings->subsets);
   const guint64 tables = (guint64) task->n_views * 33 * sizeof (float);
   const guint64 scratch = cgls || kept ? td_rays_scratch_bytes (task, batch ? batch : most) : 0;
 

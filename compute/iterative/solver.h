@@ -22,13 +22,13 @@ typedef struct {
   guint subsets;         /* sirt, fista-tv */
   double relaxation;     /* sirt: of every correction, above 0 and below 2 */
   gboolean non_negative; /* sirt, fista-tv */
-  double tv;      /* fista-tv: what a pass takes off a step between two materials, as a part of
-                     the volume's typical value */
-  double stop_at; /* ends once the relative residual is below this; 0: all iterations */
-  gboolean keep_weights; /* sirt, fista-tv: a volume for each subset keeps what its views weigh, so
-                            that no later pass computes it. For members that hold a subset */
-  double tolerance; /* ends once two successive passes have changed the residual by less than this
-                       part of it; 0: all iterations */
+  double tv;          /* fista-tv: what a pass takes off a step between two materials, as a part of
+                         the volume's typical value */
+  double stop_at;     /* ends once the relative residual is below this; 0: all iterations */
+  guint kept_subsets; /* sirt, fista-tv: volumes keep what the views of the first so many subsets
+                         weigh, so that no later pass computes it. For members that hold a subset */
+  double tolerance;   /* ends once two successive passes have changed the residual by less than this
+                         part of it; 0: all iterations */
 } TdSolverSettings;
 
 /* Why a run ended. */

@@ -188,7 +188,7 @@ check_bytes (const TdPlan *plan, const Job *job)
                             : 0;
   TdSolverSettings settings = self->settings;
 
-  settings.keep_weights = FALSE; /* the host's memory is everybody's */
+  settings.kept_subsets = 0; /* the host's memory is everybody's */
   const guint64 device
       = td_solver_bytes (&self->task, &settings, cut->in_file ? self->chunk_rows : 0) + chunk
         + portion
@@ -196,7 +196,7 @@ check_bytes (const TdPlan *plan, const Job *job)
                                           td_scan_facts (plan->scan), rows);
   g_assert_cmpuint (cut->n, ==, 1);
   g_assert_cmpuint (cut->batch_views, ==, 0);
-  g_assert_false (cut->keep_weights);
+  g_assert_cmpuint (cut->kept_subsets, ==, 0);
   g_assert_false (self->keeps);
   g_assert_cmpuint (td_iterative_chunk_bytes (plan), ==, chunk);
   g_assert_cmpuint (td_iterative_slab_bytes (self), ==, slice * nz);

@@ -368,7 +368,7 @@ cut_of_rows (const TdPlan *plan, GPtrArray *devices, gboolean in_file)
                               td_device_info (cut.members[i].device)->id);
     }
     g_string_append_printf (text, "; %u views%s%s; %" G_GUINT64_FORMAT, cut.batch_views,
-                            cut.in_file ? ", filed" : "", cut.keep_weights ? ", weights" : "",
+                            cut.in_file ? ", filed" : "", cut.kept_subsets ? ", weights" : "",
                             td_iterative_host_bytes (plan, &cut));
   } else {
     g_autofree char *says = td_message_text (reason, NULL);
@@ -395,6 +395,23 @@ set_memory (TdPlan *plan, GPtrArray *devices, guint job, gboolean of_host, guint
     info->max_alloc_bytes = iterative_jobs[job].max_alloc_mib * MIB;
     info->kind = iterative_jobs[job].kind ? TD_DEVICE_CPU : TD_DEVICE_GPU;
   }
+}
+
+/* The weights of how many subsets are kept, from much memory to little. */
+static void
+pin_kept (guint job, TdPlan *plan, GPtrArray *devices)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint64 memory = 48 * MIB; memory >= 4 * MIB; memory -= 4 * MIB) {
+    TdIterativeCut cut = { 0 };
+
+    set_memory (plan, devices, job, FALSE, memory);
+    if (td_iterative_cut (plan, devices, FALSE, &cut, NULL))
+      g_string_append_printf (text, " %u", cut.kept_subsets);
+    td_iterative_cut_clear (&cut);
+  }
+  td_test_pin ("%u keeps%s", job, text->str);
 }
 
 /* From much memory to none: how the volume is cut, and the least with which it is cut so. */
@@ -437,6 +454,7 @@ test_iterative (gconstpointer data)
       high = state == 1 && !of_host ? low * 2 / 3 : MAX (low, 1) - 1;
     }
   }
+  pin_kept (job, plan, devices);
 }
 
 /* Who has the projections of several devices. Where that is the host, a card that holds everything

@@ -241,7 +241,8 @@ td_iterative_cut_clear (TdIterativeCut *cut)
   g_clear_pointer (&cut->members, g_free);
   cut->n = cut->batch_views = 0;
   cut->lead = NULL;
-  cut->in_file = cut->keep_weights = FALSE;
+  cut->kept_subsets = 0;
+  cut->in_file = FALSE;
 }
 
 guint64
@@ -299,12 +300,12 @@ budget_of (const TdPlan *plan, TdDevice *device, guint sharing, guint64 taken)
 }
 
 static guint64
-member_bytes (const TdPlan *plan, guint n, guint batch, gboolean keep_weights)
+member_bytes (const TdPlan *plan, guint n, guint batch, guint kept_subsets)
 {
   const TdIterativePlan *self = plan->extra;
   TdSolverSettings settings = self->settings;
 
-  settings.keep_weights = keep_weights;
+  settings.kept_subsets = kept_subsets;
   const guint64 slice = (guint64) self->task.nx * self->task.ny * sizeof (float);
   const guint64 at_once = MAX (slice, MIN (self->portion_bytes, td_iterative_slab_bytes (self)));
 
@@ -325,12 +326,12 @@ stored_rows (const TdIterativePlan *self, gboolean in_file)
 
 /* Memory of a device that holds everything, but for what is in a file. */
 static guint64
-iterative_alone_bytes (const TdPlan *plan, gboolean in_file, gboolean keep_weights)
+iterative_alone_bytes (const TdPlan *plan, gboolean in_file, guint kept_subsets)
 {
   const TdIterativePlan *self = plan->extra;
   TdSolverSettings settings = self->settings;
 
-  settings.keep_weights = keep_weights;
+  settings.kept_subsets = kept_subsets;
   return td_solver_bytes (&self->task, &settings, stored_rows (self, in_file))
          + iterative_aside_bytes (plan);
 }
@@ -351,9 +352,9 @@ iterative_member_needs (const TdPlan *plan, const TdIterativeCut *cut, guint ind
   const gboolean leads = index == 0 && cut->lead != self->host;
 
   return cut->batch_views
-             ? member_bytes (plan, cut->members[index].n, cut->batch_views, cut->keep_weights)
+             ? member_bytes (plan, cut->members[index].n, cut->batch_views, cut->kept_subsets)
                    + (leads ? iterative_lead_bytes (plan) : 0)
-             : iterative_alone_bytes (plan, cut->in_file, cut->keep_weights);
+             : iterative_alone_bytes (plan, cut->in_file, cut->kept_subsets);
 }
 
 guint64
@@ -386,7 +387,7 @@ most_rows (const TdPlan *plan, TdDevice *device, guint batch, guint sharing, gui
     const guint64 largest = MAX (td_ray_group_volume_bytes (&self->task, n),
                                  td_rays_projection_bytes (&self->task, batch));
 
-    if (member_bytes (plan, n, batch, FALSE) + aside <= budget
+    if (member_bytes (plan, n, batch, 0) + aside <= budget
         && (!info->max_alloc_bytes || largest <= info->max_alloc_bytes))
       low = n;
     else
@@ -491,21 +492,27 @@ iterative_cut_share (const TdPlan *plan, GPtrArray *devices, guint batch, gboole
   return TRUE;
 }
 
-/* What the subsets weigh is kept where that takes no more than half of a device: other jobs want
+/* What the subsets weigh is kept of as many as take no more than half of a device: other jobs want
    some too. */
-static gboolean
-iterative_keeps_weights (const TdPlan *plan, const TdIterativeCut *cut)
+static guint
+iterative_kept_subsets (const TdPlan *plan, const TdIterativeCut *cut)
 {
   const TdIterativePlan *self = plan->extra;
   TdIterativeCut kept = *cut;
 
-  kept.keep_weights = TRUE;
-  for (guint i = 0; i < cut->n; i++)
-    if (iterative_cut_is_cpu (cut->members[i].device)
-        || iterative_member_needs (plan, &kept, i)
-               > budget_of (plan, cut->members[i].device, 1, 0) / 2)
-      return FALSE;
-  return self->settings.kind != TD_SOLVER_CGLS && self->settings.iterations > 1;
+  if (self->settings.kind == TD_SOLVER_CGLS || self->settings.iterations == 1)
+    return 0;
+  kept.kept_subsets = self->settings.subsets;
+  for (guint i = 0; i < cut->n; i++) {
+    TdDevice *device = cut->members[i].device;
+
+    if (iterative_cut_is_cpu (device))
+      return 0;
+    while (kept.kept_subsets
+           && iterative_member_needs (plan, &kept, i) > budget_of (plan, device, 1, 0) / 2)
+      kept.kept_subsets--;
+  }
+  return kept.kept_subsets;
 }
 
 /* Several cards, of which the first has the projections: no sum is the host's, and nothing is kept
@@ -535,7 +542,7 @@ iterative_cut_cards (const TdPlan *plan, GPtrArray *devices, TdIterativeCut *cut
     return FALSE;
   fill_cut (cut, devices, shares, first, 0, batch, FALSE);
   if (td_iterative_host_bytes (plan, cut) <= iterative_host_left (plan)) {
-    cut->keep_weights = iterative_keeps_weights (plan, cut);
+    cut->kept_subsets = iterative_kept_subsets (plan, cut);
     return TRUE;
   }
   td_iterative_cut_clear (cut);
@@ -559,7 +566,7 @@ iterative_cut_too_large (const TdPlan *plan, GPtrArray *devices)
   const TdIterativePlan *self = plan->extra;
   const TdDeviceInfo *info = td_device_info (devices->pdata[0]);
   const gboolean in_file = td_iterative_can_store (self);
-  const guint64 bytes = iterative_alone_bytes (plan, in_file, FALSE);
+  const guint64 bytes = iterative_alone_bytes (plan, in_file, 0);
   const char *where = in_file ? N_ (" even with the projections in a file") : "";
   const char *how
       = in_file || self->slabs ? ""
@@ -589,7 +596,7 @@ iterative_cut_holds_all (const TdPlan *plan, TdDevice *device, gboolean in_file)
                                td_rays_projection_bytes (&self->task, self->task.n_views));
 
   return (!in_file || info->host_pointers)
-         && iterative_alone_bytes (plan, in_file, FALSE) <= budget_of (plan, device, 1, 0)
+         && iterative_alone_bytes (plan, in_file, 0) <= budget_of (plan, device, 1, 0)
          && (in_file || !info->max_alloc_bytes || largest <= info->max_alloc_bytes);
 }
 
@@ -608,7 +615,7 @@ td_iterative_cut (const TdPlan *plan, GPtrArray *devices, gboolean in_file, TdIt
     cut->n = 1;
     cut->in_file = in_file;
     cut->lead = first;
-    cut->keep_weights = iterative_keeps_weights (plan, cut);
+    cut->kept_subsets = iterative_kept_subsets (plan, cut);
     return TRUE;
   }
   if (!in_file && iterative_cut_cards (plan, devices, cut))

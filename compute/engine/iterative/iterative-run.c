@@ -390,7 +390,7 @@ iterative_iterate (Run *run, GError **error)
   td_ray_group_set_store (run->group, run->store);
   const gint64 start = g_get_monotonic_time ();
   settings.iterations -= run->kept_passes;
-  settings.keep_weights = run->cut.keep_weights;
+  settings.kept_subsets = run->cut.kept_subsets;
   TdGroupVolume *volume
       = td_solver_run (run->group, &settings, run->measured, &watch, &run->end, error);
   run->seconds += seconds_since (start);

@@ -22,10 +22,10 @@ typedef enum { TD_ITERATIVE_ZERO, TD_ITERATIVE_FILTERED, TD_ITERATIVE_FILE } TdI
 typedef struct {
   TdGroupMember *members; /* devices are not referenced */
   guint n;
-  guint batch_views;     /* 0: everything is on the one device */
-  TdDevice *lead;        /* who has the projections */
-  gboolean in_file;      /* what was measured is in a file (compute/iterative/ray-store.h) */
-  gboolean keep_weights; /* TdSolverSettings' */
+  guint batch_views;  /* 0: everything is on the one device */
+  TdDevice *lead;     /* who has the projections */
+  gboolean in_file;   /* what was measured is in a file (compute/iterative/ray-store.h) */
+  guint kept_subsets; /* TdSolverSettings' */
 } TdIterativeCut;
 
 typedef struct {
