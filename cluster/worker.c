@@ -936,11 +936,38 @@ worker_tell_done (Worker *worker, const Report *reports)
   td_events_end (worker->events);
 }
 
+/* Of pixels of the detector each row of ranks has its own, which all groups of views count again.
+   Who gathers views has filtered whole frames. */
+static gboolean
+worker_counts_pixels (const Worker *worker, guint rank)
+{
+  return worker_gathers (worker) ? rank == 0 : rank % worker->grid.columns == 0;
+}
+
+/* A job of the whole volume that knows what all ranks counted of its samples. (transfer full) */
+static TdJob *
+worker_counted_job (const Worker *worker, const Report *reports)
+{
+  TdJob *job = td_job_new (worker->whole);
+  TdPreparationCounts sum = { 0 };
+  guint64 clamped = 0;
+
+  for (int r = 0; r < worker->size; r++) {
+    TdPreparationCounts counts = reports[r].counts;
+    if (!worker_counts_pixels (worker, (guint) r))
+      td_preparation_counts_drop_pixels (&counts);
+    td_preparation_counts_add (&sum, &counts);
+    clamped += reports[r].clamped;
+  }
+  td_job_note_counts (job, &sum, clamped);
+  return job;
+}
+
 /* What the desktop writes with a volume, and how ranks shared the work. (transfer full) */
 static char *
-worker_provenance (Worker *worker)
+worker_provenance (Worker *worker, const Report *reports)
 {
-  g_autoptr (TdJob) job = td_job_new (worker->whole);
+  g_autoptr (TdJob) job = worker_counted_job (worker, reports);
   g_autofree char *text = td_job_provenance_json (job);
   g_autoptr (JsonNode) root = td_json_parse (text);
   JsonObject *all = json_node_get_object (root), *cluster = json_object_new ();
@@ -966,7 +993,7 @@ static gboolean
 worker_finish_output (Worker *worker, const Report *reports, GError **error)
 {
   g_autoptr (GArray) there = td_parts_list (worker->parts, TRUE);
-  g_autofree char *provenance = worker_provenance (worker);
+  g_autofree char *provenance = worker_provenance (worker, reports);
   gboolean says = FALSE;
   guint64 clamped = 0;
 
@@ -983,30 +1010,12 @@ worker_finish_output (Worker *worker, const Report *reports, GError **error)
   return td_volume_writer_finish (worker->volume, provenance, error);
 }
 
-/* Of pixels of the detector each row of ranks has its own, which all groups of views count again.
-   Who gathers views has filtered whole frames. */
-static gboolean
-worker_counts_pixels (const Worker *worker, guint rank)
-{
-  return worker_gathers (worker) ? rank == 0 : rank % worker->grid.columns == 0;
-}
-
 /* What one job of the whole volume would tell of its samples. */
 static void
 worker_tell_counts (Worker *worker, const Report *reports)
 {
-  g_autoptr (TdJob) job = td_job_new (worker->whole);
-  TdPreparationCounts sum = { 0 };
-  guint64 clamped = 0;
+  g_autoptr (TdJob) job = worker_counted_job (worker, reports);
 
-  for (int r = 0; r < worker->size; r++) {
-    TdPreparationCounts counts = reports[r].counts;
-    if (!worker_counts_pixels (worker, (guint) r))
-      td_preparation_counts_drop_pixels (&counts);
-    td_preparation_counts_add (&sum, &counts);
-    clamped += reports[r].clamped;
-  }
-  td_job_note_counts (job, &sum, clamped);
   worker_tell_notes (worker, td_job_take_notes (job));
   td_watch_finish (worker->watch);
 }
