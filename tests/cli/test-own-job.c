@@ -342,6 +342,8 @@ test_estimates (void)
   g_assert_true (g_subprocess_wait_check (job, NULL, NULL));
   g_test_message ("%u looks", looks);
   g_assert_cmpuint (desk_pictures (&desk), ==, 1);
+  if (looks == 0)
+    g_test_skip ("passes were too fast to be looked between");
 }
 
 /* What cannot be begun is told with the stage that it failed in. */
