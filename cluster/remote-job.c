@@ -1547,7 +1547,8 @@ remote_job_settle_failed (TdRemoteJob *job, const Look *look, GCancellable *canc
   job->told.asked = TRUE;
   if (slurm.phase == TD_SLURM_PENDING || slurm.restarts > job->told.restarts) {
     remote_job_queue_again (job, look);
-    return remote_job_settle_slurm (job, look, TRUE, cancellable, error);
+    /* Where that run has ended meanwhile, too, it is looked at. What was seen is of this one. */
+    return remote_job_settle_slurm (job, look, FALSE, cancellable, error);
   }
   /* What Slurm makes of a job that ends it says when its processes have ended. Those of a node that
      is gone end when it is back. */

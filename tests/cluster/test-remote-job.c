@@ -476,6 +476,37 @@ test_allowed (void)
   kill (process, SIGKILL);
 }
 
+/* A run was ended and queued again, and the next one begins and ends before Slurm answers. What the
+   first one left was read before that, and is not the job's end. */
+static void
+test_ends_meanwhile (void)
+{
+  static const State state
+      = { "ended meanwhile", SLURM (2),
+          MET SIGNAL,        CLOCK - 30,
+          .status = "143",   .error = "slurmstepd: error: *** JOB 2 CANCELLED ***\n" };
+  static const char host[]
+      = "next () { : > \"$T/asked\"; echo 0 > \"$T/job/log/status\"\n"
+        "echo '{\"event\": \"start\", \"time\": 950, \"ranks\": 2, \"restarts\": 1}' >> "
+        "\"$T/job/events.jsonl\"\n"
+        "echo '{\"event\": \"done\", \"time\": 960}' >> \"$T/job/events.jsonl\"; }\n"
+        "scontrol () { [ -e \"$T/asked\" ] || next\n"
+        "echo 'JobId=2 JobState=COMPLETED Reason=None Restarts=1'; }\n";
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *job_folder = test_folder_file (folder, "job");
+  const GPid process = start_process (job_folder);
+  TdShell *shell = host_with (folder->path, 90, host);
+  g_autoptr (TdRemoteJob) job = td_remote_job_of_folder (shell, job_folder);
+  g_auto (TdRemoteFacts) facts = { 0 };
+
+  make_folder (folder->path, &state, process);
+  look (job);
+  td_remote_job_facts (job, &facts);
+  g_test_message ("%s: %s", td_remote_state_name (facts.state), facts.why);
+  g_assert_cmpint (facts.state, ==, TD_REMOTE_DONE);
+  kill (process, SIGKILL);
+}
+
 /* ── Cancelling ── */
 
 /* What is done to a job until it has ended, in turn, and what is said of it then. */
@@ -985,6 +1016,7 @@ main (int argc, char **argv)
   g_setenv ("PATH", path, TRUE);
   g_setenv ("XDG_CONFIG_HOME", folder->path, TRUE);
   g_test_add_func ("/remote-job/states", test_states);
+  g_test_add_func ("/remote-job/ends-meanwhile", test_ends_meanwhile);
   g_test_add_func ("/remote-job/events", test_events);
   g_test_add_func ("/remote-job/new-batch", test_new_batch);
   g_test_add_func ("/remote-job/refused", test_refused);
