@@ -579,6 +579,8 @@ def goes_on_when_slurm_queues_a_job_again(place, kind):
         place.job(job_id)
     said = read_until(follower, "ended and queued again")
     assert follower.poll() is None, said
+    # Slurm itself waits for minutes: a node launches no job in the second in which it has ended it ("credential revoked").
+    time.sleep(2)
     place.slurm.ask("scontrol", "update", f"JobId={number}", "StartTime=now")
     said += follower.stderr.read()
     assert follower.wait(PATIENCE) == 0 and "was not done" not in said, said
