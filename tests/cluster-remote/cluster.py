@@ -162,7 +162,19 @@ class Place:
                     pass
         for child in reversed(self.children):
             self.stop(child)
+        self.end_steps()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def end_steps(self):
+        """Slurm's daemons of steps wait for ever for a controller that is gone. Each has a socket in the spool folder."""
+        sockets = {f"socket:[{words[6]}]" for words in map(str.split, pathlib.Path("/proc/net/unix").read_text().splitlines())
+                   if len(words) == 8 and words[7].startswith(f"{self.folder}/slurm/spool/")}
+        for entry in pathlib.Path("/proc").glob("[0-9]*/fd/*") if sockets else ():
+            try:
+                if os.readlink(entry) in sockets:
+                    os.kill(int(entry.parts[2]), signal.SIGKILL)
+            except OSError:
+                pass
 
 
 class Sshd:
