@@ -965,9 +965,8 @@ worker_counted_job (const Worker *worker, const Report *reports)
 
 /* What the desktop writes with a volume, and how ranks shared the work. (transfer full) */
 static char *
-worker_provenance (Worker *worker, const Report *reports)
+worker_provenance (Worker *worker, TdJob *job)
 {
-  g_autoptr (TdJob) job = worker_counted_job (worker, reports);
   g_autofree char *text = td_job_provenance_json (job);
   g_autoptr (JsonNode) root = td_json_parse (text);
   JsonObject *all = json_node_get_object (root), *cluster = json_object_new ();
@@ -990,10 +989,10 @@ worker_provenance (Worker *worker, const Report *reports)
 }
 
 static gboolean
-worker_finish_output (Worker *worker, const Report *reports, GError **error)
+worker_finish_output (Worker *worker, const Report *reports, TdJob *job, GError **error)
 {
   g_autoptr (GArray) there = td_parts_list (worker->parts, TRUE);
-  g_autofree char *provenance = worker_provenance (worker, reports);
+  g_autofree char *provenance = worker_provenance (worker, job);
   gboolean says = FALSE;
   guint64 clamped = 0;
 
@@ -1008,16 +1007,6 @@ worker_finish_output (Worker *worker, const Report *reports, GError **error)
     td_volume_writer_account (worker->volume, range->first, range->count, 0);
   }
   return td_volume_writer_finish (worker->volume, provenance, error);
-}
-
-/* What one job of the whole volume would tell of its samples. */
-static void
-worker_tell_counts (Worker *worker, const Report *reports)
-{
-  g_autoptr (TdJob) job = worker_counted_job (worker, reports);
-
-  worker_tell_notes (worker, td_job_take_notes (job));
-  td_watch_finish (worker->watch);
 }
 
 static gboolean
@@ -1047,9 +1036,11 @@ worker_finish (Worker *worker, GError **error)
   if (worker->rank == 0) {
     g_thread_pool_free (g_steal_pointer (&worker->notes), FALSE, TRUE);
     td_watch_stage (worker->watch, N_ ("finishing the output"));
-    if (!worker_finish_output (worker, reports, error))
+    g_autoptr (TdJob) job = worker_counted_job (worker, reports);
+    if (!worker_finish_output (worker, reports, job, error))
       return FALSE;
-    worker_tell_counts (worker, reports);
+    worker_tell_notes (worker, td_job_take_notes (job));
+    td_watch_finish (worker->watch);
     worker_tell_done (worker, reports);
   }
   MPI_Ibarrier (MPI_COMM_WORLD, &request);
