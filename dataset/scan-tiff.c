@@ -731,15 +731,14 @@ add_frames (TdScan *scan, TiffSource *source, TdFrameKind kind, GPtrArray *paths
   if (kind != TD_FRAME_PROJECTION
       && !td_scan_check_size (&scan->facts, kind, paths->pdata[0], size, error))
     return FALSE;
-  if (frames->partial)
+  if (kind != TD_FRAME_PROJECTION || scan->stacked)
+    td_tiff_frames_note_partial (frames, &scan->facts.notes);
+  else if (frames->partial)
     td_scan_note (
         scan,
-        kind == TD_FRAME_PROJECTION && !scan->stacked
-            ? N_ ("“%s” states %u images, but holds %u: if it was cut short, copy or save "
-                  "it again; if it is a part of a stack, give the angles of the images "
-                  "that are there ({angles:FILE|FIRST:LAST}).")
-            : N_ ("“%s” states %u images, but holds %u: if it was cut short, copy or save "
-                  "it again."),
+        "“%s” states %u images, but holds %u: if it was cut short, copy or save it again; "
+        "if it is a part of a stack, give the angles of the images that are there "
+        "({angles:FILE|FIRST:LAST}).",
         frames->partial, frames->partial_states, frames->partial_holds);
   scan->facts.inverted |= frames->layout.inverted;
   if (frames->layout.inverted)

@@ -22,6 +22,16 @@ td_tiff_frames_free (TdTiffFrames *frames)
   g_free (frames);
 }
 
+void
+td_tiff_frames_note_partial (const TdTiffFrames *frames, TdMessage ***notes)
+{
+  if (frames->partial)
+    td_messages_note (notes,
+                      "“%s” states %u images, but holds %u: if it was cut short, copy or save "
+                      "it again.",
+                      frames->partial, frames->partial_states, frames->partial_holds);
+}
+
 guint
 td_tiff_frames_count (const TdTiffFrames *frames)
 {

@@ -29,6 +29,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdTiffFrames, td_tiff_frames_free)
 /* Appends @paths (NULL-terminated, each one image or, if the first or the last is a stack, each a
    stack). Checks the first and the last against what is there already. */
 gboolean td_tiff_frames_add (TdTiffFrames *frames, const char *const *paths, GError **error);
+/* Tells of a stack that is partial; nothing where none is. */
+void td_tiff_frames_note_partial (const TdTiffFrames *frames, TdMessage ***notes);
 guint td_tiff_frames_count (const TdTiffFrames *frames);
 const char *td_tiff_frames_path (const TdTiffFrames *frames, guint frame);
 /* Rows of frames; several threads read a frame each. Any thread, several at once. */

@@ -162,11 +162,7 @@ volume_open_tiff (const char *path, GError **error)
   take_descriptions (volume, path, frames);
   take_type (&volume->facts, frames->layout.type);
   note_gap (&volume->facts, names);
-  if (frames->partial)
-    td_messages_note (&volume->facts.notes,
-                      "“%s” states %u images, but holds %u: if it was cut short, copy or save "
-                      "it again.",
-                      frames->partial, frames->partial_states, frames->partial_holds);
+  td_tiff_frames_note_partial (frames, &volume->facts.notes);
   return g_steal_pointer (&volume);
 }
 
