@@ -7,6 +7,13 @@
 #include "hdf5-scans.h"
 
 static void
+fill_angles (double angles[VIEWS])
+{
+  for (guint view = 0; view < VIEWS; view++)
+    angles[view] = 20 * view;
+}
+
+static void
 make_dxchange (const char *path, gboolean theta, gboolean by_rows, gboolean tdf)
 {
   hid_t file = td_h5_create_sized (path, 0);
@@ -19,8 +26,7 @@ make_dxchange (const char *path, gboolean theta, gboolean by_rows, gboolean tdf)
     add_frames (group, tdf ? "tomo" : "data", 10, VIEWS, by_rows, 4);
     add_frames (group, tdf ? "flat" : "data_white", 30, 2, by_rows, 0);
     add_frames (group, tdf ? "dark" : "data_dark", 40, 1, by_rows, 0);
-    for (guint i = 0; i < VIEWS; i++)
-      angles[i] = 20 * i;
+    fill_angles (angles);
     if (theta)
       g_assert_true (td_h5_add_doubles (group, "theta", angles, VIEWS, NULL));
   }
@@ -1248,8 +1254,7 @@ test_dxchange_stopped (void)
     double angles[VIEWS];
     hid_t file = td_h5_create_sized (path, 0);
 
-    for (guint view = 0; view < VIEWS; view++)
-      angles[view] = 20 * view;
+    fill_angles (angles);
     {
       g_auto (TdH5Id) group = add_group (file, "exchange");
       add_frames_among (group, "data", shape, 1, lost);
@@ -1309,8 +1314,7 @@ test_angles_of_rows (void)
   double angles[VIEWS];
   hid_t file = td_h5_create_sized (path, 0);
 
-  for (guint view = 0; view < VIEWS; view++)
-    angles[view] = 20 * view;
+  fill_angles (angles);
   add_frames (file, "prepared", 10, VIEWS, TRUE, 0);
   g_assert_true (td_h5_add_doubles (file, "angles", angles, VIEWS, "deg"));
   g_assert_true (td_h5_finish (file));
@@ -1841,8 +1845,7 @@ make_rich_dxchange (hid_t file)
   };
   double angles[VIEWS];
 
-  for (guint i = 0; i < VIEWS; i++)
-    angles[i] = 20 * i;
+  fill_angles (angles);
   add_numbers (file, numbers, G_N_ELEMENTS (numbers));
   g_auto (TdH5Id) exchange = add_group (file, "exchange");
   add_frames (exchange, "data", 10, VIEWS, FALSE, 0);
@@ -1885,8 +1888,7 @@ make_old_cil (hid_t file)
 {
   double angles[VIEWS];
 
-  for (guint view = 0; view < VIEWS; view++)
-    angles[view] = 20 * view;
+  fill_angles (angles);
   g_auto (TdH5Id) entry = add_group (file, "entry1"), tomo = add_group (entry, "tomo_entry"),
                   data = add_group (tomo, "data");
   add_frames (data, "data", 10, VIEWS, FALSE, 0);
@@ -1904,8 +1906,7 @@ make_tdf (hid_t file)
 {
   double angles[VIEWS];
 
-  for (guint view = 0; view < VIEWS; view++)
-    angles[view] = 20 * view;
+  fill_angles (angles);
   add_frames (file, "tomo", 10, VIEWS, FALSE, 0);
   add_frames (file, "flat", 30, 2, FALSE, 0);
   add_frames (file, "flat_post", 32, 1, FALSE, 0);
@@ -1919,8 +1920,7 @@ make_named_sets (hid_t file)
 {
   double angles[VIEWS];
 
-  for (guint view = 0; view < VIEWS; view++)
-    angles[view] = 20 * view;
+  fill_angles (angles);
   g_auto (TdH5Id) scan = add_group (file, "scan"), before = add_group (scan, "flats_before"),
                   after = add_group (scan, "flats_after");
   add_frames (scan, "projections", 10, VIEWS, FALSE, 0);
